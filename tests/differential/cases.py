@@ -55,39 +55,24 @@ def dtype_cases() -> Iterator[Case]:
         def expected(x: Array, a: int, b: int) -> Array:
             return _wrapped(x, np.array(a), np.array(b))
 
-        yield Case(
-            f"axpb-{dtype}", AXPB, lambda d=dtype, a=a, b=b: (values(d, 1003), a, b), expected
-        )
-        yield Case(
-            f"twice-sliced-{dtype}",
-            TWICE,
+        yield Case(f"axpb-{dtype}", AXPB,
+            lambda d=dtype, a=a, b=b: (values(d, 1003), a, b), expected)  # fmt: skip
+        yield Case(f"twice-sliced-{dtype}", TWICE,
             lambda d=dtype: (sliced(values(d, 517)), c_order(values(d, 517))),
-            lambda x, y: (x + x).astype(x.dtype),
-        )
-        yield Case(
-            f"add-to-transposed-{dtype}",
-            ADD_TO,
+            lambda x, y: (x + x).astype(x.dtype))  # fmt: skip
+        yield Case(f"add-to-transposed-{dtype}", ADD_TO,
             lambda d=dtype: (values(d, (35, 33)).T, c_order(values(d, (33, 35), 1))),
-            lambda x, y: (x + y).astype(x.dtype),
-        )
+            lambda x, y: (x + y).astype(x.dtype))  # fmt: skip
     for dtype in (np.dtype("u1"), np.dtype("i2"), F32, F64, *COMPLEX):
         for offset in range(1, 16):
-            yield Case(
-                f"misaligned-{dtype}-{offset}",
-                TWICE,
-                lambda d=dtype, o=offset: (
-                    misaligned(values(d, 301), o),
-                    misaligned(values(d, 301, 1), o),
-                ),
-                lambda x, y: x + x,
-            )
+            yield Case(f"misaligned-{dtype}-{offset}", TWICE,
+                lambda d=dtype, o=offset: (misaligned(values(d, 301), o),
+                                           misaligned(values(d, 301, 1), o)),
+                lambda x, y: x + x)  # fmt: skip
     for offset in (1, 2, 4, 8, 12):
-        yield Case(
-            f"only-output-misaligned-{offset}",
-            TWICE,
+        yield Case(f"only-output-misaligned-{offset}", TWICE,
             lambda o=offset: (c_order(values(F32, 301)), misaligned(values(F32, 301, 1), o)),
-            lambda x, y: x + x,
-        )
+            lambda x, y: x + x)  # fmt: skip
 
 
 SHAPES = {"2d": (5, 8), "odd": (3, 5, 7), "tiled": (2, 37, 41)}
@@ -97,38 +82,22 @@ def layout_cases() -> Iterator[Case]:
     """An input and an output in every pair of layouts."""
     for name, shape in SHAPES.items():
         for first, second in grid(LAYOUTS, LAYOUTS):
-            yield Case(
-                f"{name}-{first}-to-{second}",
-                TWICE,
-                lambda a=first, b=second, s=shape: (
-                    LAYOUTS[a](values(F32, s)),
-                    LAYOUTS[b](values(F32, s, 1)),
-                ),
-                lambda x, y: x + x,
-            )
+            yield Case(f"{name}-{first}-to-{second}", TWICE,
+                lambda a=first, b=second, s=shape: (LAYOUTS[a](values(F32, s)),
+                                                    LAYOUTS[b](values(F32, s, 1))),
+                lambda x, y: x + x)  # fmt: skip
     for first in LAYOUTS:
-        yield Case(
-            f"index-{first}",
-            WITH_INDEX,
-            lambda a=first: (
-                LAYOUTS[a](values(I64, (4, 33, 35))),
-                c_order(values(I64, (4, 33, 35))),
-            ),
-            lambda x, y: x * x.size + np.arange(x.size).reshape(x.shape),
-        )
+        yield Case(f"index-{first}", WITH_INDEX,
+            lambda a=first: (LAYOUTS[a](values(I64, (4, 33, 35))),
+                             c_order(values(I64, (4, 33, 35)))),
+            lambda x, y: x * x.size + np.arange(x.size).reshape(x.shape))  # fmt: skip
     for ndim in range(9):
         shape = (3, 2, 4, 1, 2, 3, 2, 5)[:ndim]
         for layout in ("c", "rotated", "stepped"):
-            yield Case(
-                f"{ndim}d-{layout}",
-                DIFFERENCE,
-                lambda s=shape, a=layout: (
-                    LAYOUTS[a](values(F64, s)),
-                    f_order(values(F64, s, 1)),
-                    c_order(values(F64, s, 2)),
-                ),
-                lambda x, w, y: x - w,
-            )
+            yield Case(f"{ndim}d-{layout}", DIFFERENCE,
+                lambda s=shape, a=layout: (LAYOUTS[a](values(F64, s)), f_order(values(F64, s, 1)),
+                                           c_order(values(F64, s, 2))),
+                lambda x, w, y: x - w)  # fmt: skip
 
 
 def allocation_cases() -> Iterator[Case]:
@@ -140,10 +109,9 @@ def allocation_cases() -> Iterator[Case]:
             f"new-{name}", TWICE, lambda m=make: (m(values(I32, (4, 6, 3))),), lambda x: x + x
         )
     for shape in ((0,), (0, 3), (3, 0, 2), (1, 0)):
-        yield Case(
-            f"empty-{shape}", DIFFERENCE, lambda s=shape: (values(F32, s), values(F32, 1)),
-            lambda x, w: x - w,
-        )  # fmt: skip
+        yield Case(f"empty-{shape}", DIFFERENCE,
+            lambda s=shape: (values(F32, s), values(F32, 1)),
+            lambda x, w: x - w)  # fmt: skip
     yield Case("0-d", DIFFERENCE, lambda: (np.array(5.0), np.array(3.0)), lambda x, w: x - w)
     yield Case("0-d-and-number", AXPB, lambda: (np.array(5, F32), 2, 1), lambda x, a, b: x * 2 + 1)
 
@@ -169,35 +137,20 @@ BROADCASTS: dict[str, tuple[tuple[int, ...], ...]] = {
 
 def broadcast_cases() -> Iterator[Case]:
     for name, (first, second) in BROADCASTS.items():
-        yield Case(
-            f"broadcast-{name}",
-            DIFFERENCE,
+        yield Case(f"broadcast-{name}", DIFFERENCE,
             lambda a=first, b=second: (values(F32, a), values(F32, b, 2)),
-            lambda x, w: x - w,
-        )
-        yield Case(
-            f"broadcast-transposed-{name}",
-            DIFFERENCE,
+            lambda x, w: x - w)  # fmt: skip
+        yield Case(f"broadcast-transposed-{name}", DIFFERENCE,
             lambda a=first, b=second: (f_order(values(F32, a)), rotated(values(F32, b, 2))),
-            lambda x, w: x - w,
-        )
-    yield Case(
-        "broadcast-to-output",
-        TWICE,
+            lambda x, w: x - w)  # fmt: skip
+    yield Case("broadcast-to-output", TWICE,
         lambda: (values(F32, (3, 1)), pitched(values(F32, (4, 3, 5)))),
-        lambda x, y: np.broadcast_to(x + x, y.shape),
-    )
-    yield Case(
-        "zero-strides",
-        SUM3,
-        lambda: (
-            np.broadcast_to(values(F32, 5), (4, 5)),
-            np.broadcast_to(values(F32, (4, 1)), (4, 5)),
-            np.broadcast_to(values(F32, ()), (4, 5)),
-            c_order(values(F32, (4, 5))),
-        ),
-        lambda x, w, v, y: x + w + v,
-    )
+        lambda x, y: np.broadcast_to(x + x, y.shape))  # fmt: skip
+    yield Case("zero-strides", SUM3,
+        lambda: (np.broadcast_to(values(F32, 5), (4, 5)),
+                 np.broadcast_to(values(F32, (4, 1)), (4, 5)),
+                 np.broadcast_to(values(F32, ()), (4, 5)), c_order(values(F32, (4, 5)))),
+        lambda x, w, v, y: x + w + v)  # fmt: skip
 
 
 def _shared(make: Callable[[Array], tuple[Array, ...]], dtype: Any, size: int) -> Any:
@@ -222,18 +175,11 @@ def overlap_cases() -> Iterator[Case]:
                 "middle-to-all": lambda m: (m[len(m) // 2 : len(m) // 2 + 1], m),
             }
             for label, view in views.items():
-                yield Case(
-                    f"overlap-{label}-{name}",
-                    TWICE,
-                    _shared(view, dtype, size),
-                    lambda x, y: np.broadcast_to(x + x, y.shape),
-                )
-            yield Case(
-                f"overlap-neighbours-{name}",
-                SUM3,
+                yield Case(f"overlap-{label}-{name}", TWICE, _shared(view, dtype, size),
+                    lambda x, y: np.broadcast_to(x + x, y.shape))  # fmt: skip
+            yield Case(f"overlap-neighbours-{name}", SUM3,
                 _shared(lambda m: (m[:-2], m[1:-1], m[2:], m[1:-1]), dtype, size),
-                lambda x, w, v, y: x + w + v,
-            )
+                lambda x, w, v, y: x + w + v)  # fmt: skip
     for size in (12, 210):
         for label, view in {
             "transposed": lambda m: (m.T, m),
@@ -246,12 +192,9 @@ def overlap_cases() -> Iterator[Case]:
             "column-to-all": lambda m: (m[:, 3:4], m),
             "column-to-row": lambda m: (m[:, 2], m[4]),
         }.items():
-            yield Case(
-                f"overlap-2d-{label}-{size}",
-                TWICE,
+            yield Case(f"overlap-2d-{label}-{size}", TWICE,
                 lambda v=view, s=size: v(c_order(values(F32, (s, s)))),
-                lambda x, y: np.broadcast_to(x + x, y.shape),
-            )
+                lambda x, y: np.broadcast_to(x + x, y.shape))  # fmt: skip
     to_int = ElementwiseKernel("T x", "int32 y", "y = (int)x", "to_int")
     # Pairs of these float32 numbers, read as float64, fit an int32 too.
     for label, cast in {
@@ -259,12 +202,8 @@ def overlap_cases() -> Iterator[Case]:
         "narrower": lambda m: (m.view(F64), m.view(I32)[: m.size // 2]),
         "shifted": lambda m: (m[:-1], m.view(I32)[1:]),
     }.items():
-        yield Case(
-            f"overlap-reinterpreted-{label}",
-            to_int,
-            _shared(cast, F32, 1024),
-            lambda x, y: x.astype(np.int32),
-        )
+        yield Case(f"overlap-reinterpreted-{label}", to_int, _shared(cast, F32, 1024),
+            lambda x, y: x.astype(np.int32))  # fmt: skip
 
 
 def mixed_cases() -> Iterator[Case]:
@@ -278,36 +217,24 @@ def mixed_cases() -> Iterator[Case]:
     for (source, target), operation in convert.items():
         kernel = ElementwiseKernel(f"{np.dtype(source)} x", f"{np.dtype(target)} y", operation)
         for layout in ("c", "sliced"):
-            yield Case(
-                f"convert-{source}-{target}-{layout}",
-                kernel,
-                lambda s=source, t=target, a=layout: (
-                    LAYOUTS[a](values(s, 261)), LAYOUTS[a](values(t, 261)),
-                ),
+            yield Case(f"convert-{source}-{target}-{layout}", kernel,
+                lambda s=source, t=target, a=layout: (LAYOUTS[a](values(s, 261)),
+                                                      LAYOUTS[a](values(t, 261))),
                 lambda x, y: (x.astype(np.result_type(x, np.int64) if x.dtype.kind in "iub"
-                                       else x.dtype) * 2).astype(y.dtype),
-            )  # fmt: skip
+                                       else x.dtype) * 2).astype(y.dtype))  # fmt: skip
     where = ElementwiseKernel("bool c, A x, B w", "C y", "y = c ? x : (C)w", "pick")
-    yield Case(
-        "mixed-four",
-        where,
-        lambda: (
-            values("bool", (5, 1)), values("f4", (5, 33)), values("i2", 33),
-            c_order(values("f8", (5, 33))),
-        ),
-        lambda c, x, w, y: np.asarray(np.where(c, x, w), y.dtype),
-    )  # fmt: skip
-    yield Case(
-        "bfloat16-times-float",
+    yield Case("mixed-four", where,
+        lambda: (values("bool", (5, 1)), values("f4", (5, 33)), values("i2", 33),
+                 c_order(values("f8", (5, 33)))),
+        lambda c, x, w, y: np.asarray(np.where(c, x, w), y.dtype))  # fmt: skip
+    yield Case("bfloat16-times-float",
         ElementwiseKernel("T x, float32 w", "float32 y", "y = (float)x * w"),
         lambda: (values(BFLOAT16, 77), values(F32, 77)),
-        lambda x, w: x.astype(np.float32) * w,
-    )
+        lambda x, w: x.astype(np.float32) * w)  # fmt: skip
 
 
 def raw_cases() -> Iterator[Case]:
     gather = ElementwiseKernel("raw T x, int32 k", "T y", "y = x[k]", "gather")
-    ElementwiseKernel("raw T x", "T y", "y = x[i] + x[n - 1 - i]", "flat")
     stencil = ElementwiseKernel(
         "raw T x, int32 rows, int32 columns", "T y",
         """
@@ -318,60 +245,37 @@ def raw_cases() -> Iterator[Case]:
         """,
         "stencil",
     )  # fmt: skip
-    ElementwiseKernel(
-        "raw T x", "int64 y", "y = x.size() * 1000 + x.shape()[1] * 100 + x.strides()[0]", "sizes"
-    )
     scatter = ElementwiseKernel("T x, int32 k", "raw T y", "y[k] = x", "scatter")
-    ElementwiseKernel("T x", "raw T y", "int at[] = {i, 0}; y[at] = x", "indexed")
     permutation = (np.arange(60, dtype=np.int32) * 7) % 60
     for layout in LAYOUTS:
         if layout == "misaligned":
             continue
-        yield Case(
-            f"gather-{layout}",
-            gather,
+        yield Case(f"gather-{layout}", gather,
             lambda a=layout: (LAYOUTS[a](values(F32, (3, 4, 5))), permutation),
-            lambda x, k: x.reshape(-1)[k],
-        )
-        yield Case(
-            f"stencil-{layout}",
-            stencil,
+            lambda x, k: x.reshape(-1)[k])  # fmt: skip
+        yield Case(f"stencil-{layout}", stencil,
             lambda a=layout: (LAYOUTS[a](values(F64, (7, 9))), 7, 9, c_order(values(F64, 63))),
             lambda x, r, c, y: (
                 x[np.maximum(np.arange(7) - 1, 0)] + x[np.minimum(np.arange(7) + 1, 6)] - x
-            ).reshape(-1),
-        )
-        yield Case(
-            f"scatter-{layout}",
-            scatter,
+            ).reshape(-1))  # fmt: skip
+        yield Case(f"scatter-{layout}", scatter,
             lambda a=layout: (values(F32, 60), permutation, LAYOUTS[a](values(F32, (3, 4, 5), 1))),
-            lambda x, k, y: x[np.argsort(k)].reshape(y.shape),
-        )
+            lambda x, k, y: x[np.argsort(k)].reshape(y.shape))  # fmt: skip
     yield Case(
         "raw-0-d", ElementwiseKernel("raw T x, T w", "T y", "y = x[0] + w + x.size()", "zero"),
         lambda: (np.array(4.0), values(F64, 9)), lambda x, w: x + w + 1,
     )  # fmt: skip
-    yield Case(
-        "raw-only-output",
+    yield Case("raw-only-output",
         ElementwiseKernel("", "raw int64 y", "y[n - 1 - i] = i", "count"),
         lambda: (backwards(values(I64, 40)),),
-        lambda y: np.arange(40)[::-1].copy(),
-        size=40,
-    )
-    yield Case(
-        "size-allocates",
+        lambda y: np.arange(40)[::-1].copy(), size=40)  # fmt: skip
+    yield Case("size-allocates",
         ElementwiseKernel("int32 k", "int64 y, float32 z", "y = i * k; z = n", "allocate"),
         lambda: (3,),
-        lambda k: (np.arange(17) * 3, np.full(17, 17, np.float32)),
-        size=17,
-    )
-    yield Case(
-        "size-zero",
-        ElementwiseKernel("raw T x", "T y", "y = x[i]", "nothing"),
+        lambda k: (np.arange(17) * 3, np.full(17, 17, np.float32)), size=17)  # fmt: skip
+    yield Case("size-zero", ElementwiseKernel("raw T x", "T y", "y = x[i]", "nothing"),
         lambda: (values(F32, 5),),
-        lambda x: np.empty(0, np.float32),
-        size=0,
-    )
+        lambda x: np.empty(0, np.float32), size=0)  # fmt: skip
 
 
 ALIGNED = np.dtype([("flag", "i1"), ("weight", "f4"), ("id", "u8")], align=True)
@@ -409,19 +313,13 @@ def structure_cases() -> Iterator[Case]:
     assign = ElementwiseKernel("P p, float32 a", "P q", "q = p; q.weight = a; q.id += 1", "assign")
     for name, dtype in {"aligned": ALIGNED, "packed": PACKED}.items():
         for count in (1, 100):
-            yield Case(
-                f"raw-{name}-{count}",
-                raw,
+            yield Case(f"raw-{name}-{count}", raw,
                 lambda d=dtype, c=count: (records(d, c), 2.0),
-                lambda p, a: (a * p["weight"] + p["flag"]).astype(np.float32),
-                size=count,
-            )
-        yield Case(
-            f"record-{name}",
-            ordinary,
+                lambda p, a: (a * p["weight"] + p["flag"]).astype(np.float32), size=count
+            )  # fmt: skip
+        yield Case(f"record-{name}", ordinary,
             lambda d=dtype: (records(d, 41),),
-            lambda p: p["weight"] + p["id"].astype(np.float64),
-        )
+            lambda p: p["weight"] + p["id"].astype(np.float64))  # fmt: skip
 
         def assigned(p: Array, a: float, q: Array) -> Array:
             result = p.copy()
@@ -430,29 +328,21 @@ def structure_cases() -> Iterator[Case]:
             return result
 
         for layout in ("c", "stepped", "misaligned"):
-            yield Case(
-                f"record-{name}-to-{layout}",
-                assign,
+            yield Case(f"record-{name}-to-{layout}", assign,
                 lambda d=dtype, a=layout: (records(d, 37), 0.5, LAYOUTS[a](records(d, 37))),
-                assigned,
-            )
-    yield Case(
-        "record-numbered",
+                assigned)  # fmt: skip
+    yield Case("record-numbered",
         ElementwiseKernel(
             "P p",
             "P q",
             "q = p; q.at<0>() += P::field_count; q.at<1>() = p.at<1>() + p.at<2>()",
             "numbered",
         ),
-        lambda: (records(ALIGNED, 23),),
-        _numbered,
-    )
-    yield Case(
-        "record-nested",
+        lambda: (records(ALIGNED, 23),), _numbered)  # fmt: skip
+    yield Case("record-nested",
         ElementwiseKernel("P p", "float64 y", "y = p.head.weight + p.tail[1][2]", "nested"),
         lambda: (records(NESTED, 29),),
-        lambda p: p["head"]["weight"] + p["tail"][:, 1, 2],
-    )
+        lambda p: p["head"]["weight"] + p["tail"][:, 1, 2])  # fmt: skip
 
 
 def body_cases() -> Iterator[Case]:
@@ -500,43 +390,29 @@ def body_cases() -> Iterator[Case]:
         def wanted(x: Array, y: Array, f: Callable[..., Any] = expected) -> Array:
             return np.asarray(f(x, y)).astype(np.float32)
 
-        yield Case(
-            f"body-{name}", kernel, arguments, wanted,
-            tolerance=1e-6 if name == "sincos" else None,
-        )  # fmt: skip
+        yield Case(f"body-{name}", kernel, arguments, wanted,
+            tolerance=1e-6 if name == "sincos" else None)  # fmt: skip
     atomic = ElementwiseKernel("T x, int32 k", "raw T y", "atomicAdd(&y[k], x)", "atomic")
     for layout in LAYOUTS:
-        yield Case(
-            f"atomic-{layout}",
-            atomic,
-            lambda a=layout: (
-                LAYOUTS[a](values(F32, (20, 36))),
-                values(I32, (20, 36)) % 3,
-                c_order(values(F32, 3)),
-            ),
-            lambda x, k, y: y + [x[k == place].sum() for place in range(3)],
-        )
-    yield Case(
-        "atomic-to-one-element",
+        yield Case(f"atomic-{layout}", atomic,
+            lambda a=layout: (LAYOUTS[a](values(F32, (20, 36))), values(I32, (20, 36)) % 3,
+                              c_order(values(F32, 3))),
+            lambda x, k, y: y + [x[k == place].sum() for place in range(3)])  # fmt: skip
+    yield Case("atomic-to-one-element",
         ElementwiseKernel("T x", "T y", "atomicAdd(&y, x)", "total"),
         lambda: (values(I32, 1000), place(np.full(1000, 5, np.int32), [0])),
-        lambda x, y: np.full(1000, 5 + x.sum(), np.int32),
-    )
-    yield Case(
-        "loop-prep",
+        lambda x, y: np.full(1000, 5 + x.sum(), np.int32))  # fmt: skip
+    yield Case("loop-prep",
         ElementwiseKernel(
             "T x, T a", "T y", "y = x * b + n", "prepared", loop_prep="const T b = a * 2;",
             after_loop="(void)b;",
         ),
         lambda: (values(F32, (3, 50)), 3),
-        lambda x, a: x * 6 + x.size,
-    )  # fmt: skip
-    yield Case(
-        "own-n",
+        lambda x, a: x * 6 + x.size)  # fmt: skip
+    yield Case("own-n",
         ElementwiseKernel("T x, int32 n", "T y", "y = x + n", "own_n"),
         lambda: (values(F32, 50), 3),
-        lambda x, n: x + 3,
-    )
+        lambda x, n: x + 3)  # fmt: skip
 
 
 def _coordinates(x: Array, sign: int = 1) -> Array:
@@ -559,86 +435,59 @@ def index_cases() -> Iterator[Case]:
         "c": c_order, "f": f_order, "rotated": rotated, "pitched": pitched, "stepped": stepped,
         "backwards": backwards,
     }.items():  # fmt: skip
-        yield Case(
-            f"coordinates-{name}", whole, lambda m=make: (m(values(F32, (4, 6, 5))),), _coordinates
-        )
-        yield Case(
-            f"coordinates-tiled-{name}",
-            whole,
+        yield Case(f"coordinates-{name}", whole,
+            lambda m=make: (m(values(F32, (4, 6, 5))),), _coordinates)  # fmt: skip
+        yield Case(f"coordinates-tiled-{name}", whole,
             lambda m=make: (m(values(F32, (9, 40, 8))), c_order(values(I64, (9, 40, 8)))),
             lambda x, y: (
                 np.add.outer(np.arange(9) * 100, np.arange(40) * 10)[..., None] + np.arange(8)
-            ),
-        )
-    yield Case(
-        "coordinates-broadcast",
-        whole,
+            ))  # fmt: skip
+    yield Case("coordinates-broadcast", whole,
         lambda: (values(F32, (4, 1)), c_order(values(I64, (3, 4, 5)))),
-        lambda x, y: _coordinates(y),
-    )
+        lambda x, y: _coordinates(y))  # fmt: skip
     yield Case("coordinates-0-d", whole, lambda: (np.array(3.0),), lambda x: np.zeros((), np.int64))
-    yield Case(
-        "merged-c",
-        merged,
+    yield Case("merged-c", merged,
         lambda: (c_order(values(F32, (4, 6))),),
-        lambda x: (np.arange(24) + 1_000_000).reshape(4, 6),
-    )
-    yield Case(
-        "merged-f",
-        merged,
+        lambda x: (np.arange(24) + 1_000_000).reshape(4, 6))  # fmt: skip
+    yield Case("merged-f", merged,
         lambda: (f_order(values(F32, (4, 6))), c_order(values(I64, (4, 6)))),
-        lambda x, y: _coordinates(x) + 2_000_000,
-    )
+        lambda x, y: _coordinates(x) + 2_000_000)  # fmt: skip
 
 
 def result_cases() -> Iterator[Case]:
     two = ElementwiseKernel("T x", "T y, int32 z", "y = x + 1; z = i", "two")
-    yield Case(
-        "two-outputs", two, lambda: (values(F32, (3, 5)),),
-        lambda x: (x + 1, np.arange(15, dtype=np.int32).reshape(3, 5)),
-    )  # fmt: skip
-    yield Case(
-        "two-outputs-given",
-        two,
-        lambda: (
-            values(F32, (3, 33)), f_order(values(F32, (3, 33), 1)), backwards(values(I32, (3, 33))),
-        ),
-        lambda x, y, z: (x + 1, np.arange(99, dtype=np.int32).reshape(3, 33)),
-    )  # fmt: skip
-    yield Case(
-        "no-return",
+    yield Case("two-outputs", two,
+        lambda: (values(F32, (3, 5)),),
+        lambda x: (x + 1, np.arange(15, dtype=np.int32).reshape(3, 5)))  # fmt: skip
+    yield Case("two-outputs-given", two,
+        lambda: (values(F32, (3, 33)), f_order(values(F32, (3, 33), 1)),
+                 backwards(values(I32, (3, 33)))),
+        lambda x, y, z: (x + 1, np.arange(99, dtype=np.int32).reshape(3, 33)))  # fmt: skip
+    yield Case("no-return",
         ElementwiseKernel("T x", "T y", "y = x", "silent", no_return=True),
         lambda: (values(F32, 9), c_order(values(F32, 9, 3))),
-        lambda x, y: x,
-    )
-    yield Case(
-        "tuple",
+        lambda x, y: x)  # fmt: skip
+    yield Case("tuple",
         ElementwiseKernel("T x", "T y", "y = x", "one_tuple", return_tuple=True),
         lambda: (values(F32, 9),),
-        lambda x: x,
-    )
+        lambda x: x)  # fmt: skip
 
 
 def number_cases() -> Iterator[Case]:
     """Special values, wrap-around, division, conversions of numbers."""
     special = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, 1.5, -2.25, 65504.0], np.float64)
     for dtype in FLOATS:
-        yield Case(
-            f"special-{dtype}",
-            AXPB,
+        yield Case(f"special-{dtype}", AXPB,
             lambda d=dtype: (special.astype(d), -1, 0),
-            lambda x, a, b: (-x + x.dtype.type(0)).astype(x.dtype),
-        )
-        yield Case(
-            f"classes-{dtype}",
+            lambda x, a, b: (-x + x.dtype.type(0)).astype(x.dtype))  # fmt: skip
+        yield Case(f"classes-{dtype}",
             ElementwiseKernel(
                 "T x", "int32 y", "y = isnan(x) + 2 * isinf(x) + 4 * (x == x) + 8 * (x < 0)"
             ),
             lambda d=dtype: (special.astype(d),),
             lambda x: (
                 np.isnan(x) + 2 * np.isinf(x) + 4 * ~np.isnan(x) + 8 * (x.astype(np.float64) < 0)
-            ).astype(np.int32),
-        )
+            ).astype(np.int32))  # fmt: skip
     for dtype in INTEGERS:
         info = np.iinfo(dtype)
         edges = [info.min, info.max, 0, 1, info.max // 2 + 1]
@@ -647,28 +496,20 @@ def number_cases() -> Iterator[Case]:
             unsigned = x.astype(f"u{x.itemsize}")
             return np.asarray(unsigned * unsigned.dtype.type(3)).astype(x.dtype)
 
-        yield Case(
-            f"wraps-{dtype}",
+        yield Case(f"wraps-{dtype}",
             ElementwiseKernel("T x", "T y", "y = (T)(x * 3ull)", "wraps"),
-            lambda d=dtype, e=edges: (np.array(e * 9, d),),
-            wrapped,
-        )
-        yield Case(
-            f"divides-{dtype}",
+            lambda d=dtype, e=edges: (np.array(e * 9, d),), wrapped)  # fmt: skip
+        yield Case(f"divides-{dtype}",
             ElementwiseKernel("T x, T w", "T y, T z", "y = x / w; z = x % w", "divides"),
-            lambda d=dtype: (values(d, 90), np.where(values(d, 90, 2) == 0, 3, values(d, 90, 2))
-                             .astype(d)),
-            lambda x, w: (
-                np.trunc(x / w.astype(np.float64)).astype(x.dtype), np.fmod(x, w).astype(x.dtype)
-            ),
-        )  # fmt: skip
-        yield Case(
-            f"floor-divides-{dtype}",
+            lambda d=dtype: (values(d, 90),
+                             np.where(values(d, 90, 2) == 0, 3, values(d, 90, 2)) .astype(d)),
+            lambda x, w: (np.trunc(x / w.astype(np.float64)).astype(x.dtype),
+                          np.fmod(x, w).astype(x.dtype)))  # fmt: skip
+        yield Case(f"floor-divides-{dtype}",
             ElementwiseKernel("T x, T w", "T y", "y = _floor_divide(x, w)", "floor_divides"),
-            lambda d=dtype: (values(d, 90), np.where(values(d, 90, 2) == 0, 3, values(d, 90, 2))
-                             .astype(d)),
-            lambda x, w: x // w,
-        )  # fmt: skip
+            lambda d=dtype: (values(d, 90),
+                             np.where(values(d, 90, 2) == 0, 3, values(d, 90, 2)) .astype(d)),
+            lambda x, w: x // w)  # fmt: skip
     scale = ElementwiseKernel("T x, T a", "T y", "y = x * a", "scale")
     numbers: list[tuple[Any, Any]] = [
         (F32, 3), (F32, 0.1), (F32, True), (F32, np.float64(0.1)), (F32, np.int8(3)),
@@ -684,69 +525,45 @@ def number_cases() -> Iterator[Case]:
             with np.errstate(over="ignore", invalid="ignore"):
                 return np.asarray(x * np.asarray(a).astype(x.dtype), x.dtype)
 
-        yield Case(
-            f"number-{dtype}-{type(number).__name__}-{number}",
-            scale,
-            lambda d=dtype, a=number: (values(d, 40), a),
-            scaled,
-        )
+        yield Case(f"number-{dtype}-{type(number).__name__}-{number}", scale,
+            lambda d=dtype, a=number: (values(d, 40), a), scaled)  # fmt: skip
 
 
 def complex_cases() -> Iterator[Case]:
     for dtype in COMPLEX:
         limit = 8 * TOLERANCE[dtype]
         for function in ("exp", "sqrt", "sin", "conj", "tanh"):
-            yield Case(
-                f"{function}-{dtype}",
+            yield Case(f"{function}-{dtype}",
                 ElementwiseKernel("T x", "T y", f"y = {function}(x)", f"c_{function}"),
                 lambda d=dtype: ((values(d, 60) / d.type(7)).astype(d),),
-                lambda x, f=function: getattr(np, f)(x),
-                tolerance=limit,
-            )
+                lambda x, f=function: getattr(np, f)(x), tolerance=limit)  # fmt: skip
         order = "y = (x < w) + 2 * (x <= w) + 4 * (x > w) + 8 * (x >= w)"
         grid = [complex(a, b) for a in (1, 2, np.nan) for b in (1, 2, np.nan)]
-        yield Case(
-            f"order-{dtype}",
-            ElementwiseKernel("T x, T w", "int64 y", order, "c_order"),
+        yield Case(f"order-{dtype}", ElementwiseKernel("T x, T w", "int64 y", order, "c_order"),
             lambda d=dtype, grid=grid: (np.array(grid, d), np.array(grid, d)[:, None]),
             np.errstate(invalid="ignore")(
                 lambda x, w: (x < w) + 2 * (x <= w) + 4 * (x > w) + 8 * (x >= w)
-            ),
-        )
-        yield Case(
-            f"interleaved-{dtype}",
-            DIFFERENCE,
-            lambda d=dtype: (
-                misaligned(values(d, 77), d.itemsize // 2), backwards(values(d, 77, 1)),
-                pitched(values(d, (3, 77))),
-            ),
-            lambda x, w, y: np.broadcast_to(x - w, y.shape),
-        )  # fmt: skip
+            ))  # fmt: skip
+        yield Case(f"interleaved-{dtype}", DIFFERENCE,
+            lambda d=dtype: (misaligned(values(d, 77), d.itemsize // 2),
+                             backwards(values(d, 77, 1)), pitched(values(d, (3, 77)))),
+            lambda x, w, y: np.broadcast_to(x - w, y.shape))  # fmt: skip
 
 
 def signature_cases() -> Iterator[Case]:
-    yield Case(
-        "keywords",
+    yield Case("keywords",
         ElementwiseKernel("T x, T a = 2, float32 b = 0.5", "T y", "y = a * x + b", "keywords"),
         lambda: (values(F32, 20),),
-        lambda x: 5 * x + 0.5,
-        options={"a": 5},
-    )
-    yield Case(
-        "defaults",
+        lambda x: 5 * x + 0.5, options={"a": 5})  # fmt: skip
+    yield Case("defaults",
         ElementwiseKernel(
             "T x, T a = 2, complex64 b = 1+2j, bool c = True", "T y", "y = a * x + b.imag() * c"
         ),
         lambda: (values(F32, 20),),
-        lambda x: 2 * x + 2,
-    )
-    yield Case(
-        "block-size",
-        TWICE,
+        lambda x: 2 * x + 2)  # fmt: skip
+    yield Case("block-size", TWICE,
         lambda: (values(F32, (40, 41)).T,),
-        lambda x: x + x,
-        options={"block_size": 128},
-    )
+        lambda x: x + x, options={"block_size": 128})  # fmt: skip
 
 
 def order_cases() -> Iterator[Case]:
@@ -754,15 +571,12 @@ def order_cases() -> Iterator[Case]:
     orders = [(2, 1, 0), (1, 0, 2), (1, 2, 0)]
     for shape in ((7, 90, 16), (10, 11, 40), (3, 5, 200), (70, 33, 17)):
         for dtype in ("i1", "f2", "f4", "f8"):
-            yield Case(
-                f"orders-{'x'.join(map(str, shape))}-{dtype}",
-                DIFFERENCE,
+            yield Case(f"orders-{'x'.join(map(str, shape))}-{dtype}", DIFFERENCE,
                 lambda s=shape, d=dtype: tuple(
                     values(d, [s[k] for k in order], number).transpose(np.argsort(order))
                     for number, order in enumerate([*orders[:2], (0, 1, 2)])
                 ),
-                lambda x, w, y: x - w,
-            )
+                lambda x, w, y: x - w)  # fmt: skip
     rows: dict[str, Callable[[Array], Array]] = {
         "cut": lambda m: m[:, 3:147], "reversed": lambda m: m[:, 143::-1],
         "halved": lambda m: m[:, 1:289:2], "both": lambda m: m[:, 288:0:-2],
@@ -771,12 +585,9 @@ def order_cases() -> Iterator[Case]:
     }  # fmt: skip
     for name, view in rows.items():
         for dtype in ("i1", "?", "f2"):
-            yield Case(
-                f"small-{name}-{dtype}",
-                TWICE,
+            yield Case(f"small-{name}-{dtype}", TWICE,
                 lambda v=view, d=dtype: (v(values(d, (90, 293))),),
-                lambda x: x + x,
-            )
+                lambda x: x + x)  # fmt: skip
 
 
 CASES: tuple[Case, ...] = tuple(

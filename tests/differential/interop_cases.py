@@ -234,7 +234,6 @@ class Raising:
 _LAZY = "lazy view"
 _GAPS = "has gaps"
 _NO_DTYPE = "no C type that kernels can use"
-_ORDER = "byte order"
 _COMPLEX = np.array([1 + 2j, 3 - 1j, 0.5j, 2], np.complex64)
 CASES = (
     Case("torch: requires a gradient", lambda: tensor(requires_grad=True), VALUES,

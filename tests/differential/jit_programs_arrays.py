@@ -114,37 +114,13 @@ def arrays_without_elements(x, y, z):
         y[k] = -1
 
 
-@TABLE.program(floats(N - 3), out())
-def size_guards_an_access(x, y):
-    i = jit.grid(1)
-    if i < x.size:
-        y[i] = x[i]
-    else:
-        y[i] = x[x.size - 1]
-
-
 # -- indices ------------------------------------------------------------------------------------
-
-
-@TABLE.program(ints((N, 5)), out(N, "i4"))
-def index_in_two_steps(x, y):
-    i = jit.grid(1)
-    y[i] = x[i][2] + x[i][-1] * 100
 
 
 @TABLE.program(ints(), out(N, "i4"))
 def negative_variable_indices(x, y):
     i = jit.grid(1)
     y[-i - 1] = x[i - 5]
-
-
-@TABLE.program(ints((N, 4)), out(N, "i4"))
-def negative_indices_of_two_dimensions(x, y):
-    i = jit.grid(1)
-    total = 0
-    for k in range(-4, 4):
-        total = total * 2 + x[i - 1, k]
-    y[i] = total
 
 
 @TABLE.program(ints((4, 8)), out((4, 8), "i4"))
@@ -315,13 +291,6 @@ def fields_as_attributes(p, y):
     y[1, i] = p[i].y - p[i].x
 
 
-@TABLE.program(recs(POINT), out((2, N)))
-def fields_by_name(p, y):
-    i = jit.grid(1)
-    y[0, i] = p[i]["x"] * 2
-    y[1, i] = p[i]["y"] - p[i]["x"]
-
-
 @TABLE.program(recs(POINT), out(N))
 def field_of_the_whole_array(p, y):
     i = jit.grid(1)
@@ -350,14 +319,6 @@ def fields_of_nested_records(p, y):
     y[2, i] = p[i]["at"]["y"] + p[i]["box"][0]["x"]
 
 
-@TABLE.program(recs(NESTED))
-def written_fields_of_nested_records(p):
-    i = jit.grid(1)
-    p[i].at.x = i
-    p[i].box[1].x += 5
-    p[i].id = -i
-
-
 @TABLE.program(recs(VECTOR), out((4, N)), out(N, "c8"))
 def fields_that_are_arrays(p, y, z):
     i = jit.grid(1)
@@ -369,14 +330,6 @@ def fields_that_are_arrays(p, y, z):
     y[2, i] = total
     y[3, i] = p[i].name
     z[i] = p[i].z * 2
-
-
-@TABLE.program(recs(VECTOR))
-def written_fields_that_are_arrays(p):
-    i = jit.grid(1)
-    for k in range(3):
-        p[i].v[k] = k * i
-    p[i].m[1, 1] = -1
 
 
 ANYWHERE = np.dtype(
@@ -474,31 +427,6 @@ def record_passed_on(p, y):
 
 
 # -- memory of a thread -------------------------------------------------------------------------
-
-
-@TABLE.program(ints((N, 6)), out((N, 6), "i4"))
-def local_array(x, y):
-    i = jit.grid(1)
-    kept = jit.local_memory(np.int32, 6)
-    for k in range(6):
-        kept[k] = x[i, k]
-    for k in range(6):
-        y[i, k] = kept[5 - k] + kept[-1]
-
-
-@TABLE.program(ints((N, 6), -20, 20), out((N, 6), "i4"))
-def local_array_sorted(x, y):
-    i = jit.grid(1)
-    kept = jit.local_memory(np.int32, 6)
-    for k in range(6):
-        v = x[i, k]
-        j = k
-        while j > 0 and kept[j - 1] > v:
-            kept[j] = kept[j - 1]
-            j -= 1
-        kept[j] = v
-    for k in range(6):
-        y[i, k] = kept[k]
 
 
 @TABLE.program(ints((N, 4), 0, 5), out((2, N), "i8"))

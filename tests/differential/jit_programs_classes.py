@@ -270,23 +270,6 @@ def assertions_that_are_not_reached(x, y):
 
 
 @TABLE.program(floats(), out((4, N), "f8"))
-def names_that_cpp_reserves(x, y):
-    def x__(long):
-        return long + 1
-
-    i = jit.grid(1)
-    total__ = x[i] + 1
-    a___b = total__ * 2
-    __ = a___b + 1
-    é = __ + 1
-    double = é
-    y[0, i] = total__ + a___b
-    y[1, i] = __ + é
-    y[2, i] = double
-    y[3, i] = x__(x[i])
-
-
-@TABLE.program(floats(), out((4, N), "f8"))
 def quoted_annotations(x, y):
     i = jit.grid(1)
     a: "float" = x[i]  # noqa: UP037

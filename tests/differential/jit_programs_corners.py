@@ -12,7 +12,7 @@ import numpy as np
 
 from kerneltk import jit
 
-from .jit_programs_support import BFLOAT16, N, Table, bools, floats, ints, out, view, zeros
+from .jit_programs_support import N, Table, bools, floats, ints, out, view, zeros
 
 TABLE = Table()
 
@@ -127,14 +127,6 @@ def names_beyond_ascii(größe, λ):
 
 
 @TABLE.program(ints(), out(N, "i4"))
-def builtins_as_names(x, y):
-    i = jit.grid(1)
-    min, len, range_ = x[i], 3, 4
-    sum = min + len * range_
-    y[i] = sum
-
-
-@TABLE.program(ints(), out(N, "i4"))
 def names_that_differ_in_case_and_underscores(x, y):
     i = jit.grid(1)
     a, A, _a, a_, a__b, a_2 = x[i], 2, 3, 4, 5, 6
@@ -150,15 +142,6 @@ def functions_and_variables_of_one_name(x, y):
     k = jit.grid(1)
     template_ = i(x[k])
     y[k] = template(template_, 1)
-
-
-@TABLE.program(ints(), out(N, "i4"))
-def aliases_of_intrinsics(x, y):
-    place = jit.threadIdx
-    where = jit.grid
-    biggest = max
-    k = where(1)
-    y[k] = biggest(x[k], place.x)
 
 
 # -- closures and constants ---------------------------------------------------------------------
@@ -207,7 +190,6 @@ class Colour(enum.IntEnum):
 
 
 CONFIG = types.SimpleNamespace(size=4, scale=0.5, inner=types.SimpleNamespace(flag=True))
-KIND = "sum"
 
 
 class Limits:
@@ -224,38 +206,12 @@ def attributes_of_globals(x, y):
         y[2, k] = Colour.GREEN * x[k] + Colour.RED
 
 
-@TABLE.program(ints(), out(N, "i4"))
-def strings_decide_branches(x, y):
-    k = jit.grid(1)
-    if KIND == "sum":
-        y[k] = x[k] + 1
-    elif KIND == "product":
-        y[k] = x[k] * 2
-    else:
-        y[k] = jit.no_such_name(x[k])
-
-
 @TABLE.program(ints(), out((3, N), "i4"))
 def membership_in_tuples(x, y):
     k = jit.grid(1)
     y[0, k] = x[k] in (1, 3, 5)
     y[1, k] = x[k] not in (0, k, x[0])
     y[2, k] = 1 if x[k] in (-1, -2, -3) else 0
-
-
-@TABLE.program(ints(), out((2, N), "i4"))
-def slices_of_tuples(x, y):
-    k = jit.grid(1)
-    t = (x[k], 10, k, 20)
-    a, b = t[1:3]
-    y[0, k] = a + b
-    y[1, k] = t[::-1][0] + t[-4] + len(t[2:])
-
-
-@TABLE.program(ints(), out(N, "i4"))
-def comparison_of_tuples(x, y):
-    k = jit.grid(1)
-    y[k] = (x[k], k % 2) == (x[0], 0)
 
 
 # -- loops --------------------------------------------------------------------------------------
@@ -370,15 +326,6 @@ def complex_inside_only(x, y):
     i = jit.grid(1)
     z = complex(x[i], 2)
     y[i] = (z * z).imag + (1j * x[i]).imag
-
-
-@TABLE.program(floats(), out(N, "f8"))
-def half_precision_memory_inside_only(x, y):
-    i = jit.grid(1)
-    kept = jit.local_memory(np.float16, 2)
-    kept[0] = x[i]
-    kept[1] = kept[0] * 3
-    y[i] = kept[1]
 
 
 @TABLE.program(lambda _: (np.arange(N) / 10).astype("f4"), out((4, N), "?"), ints(N, -3, 4, "i1"))
@@ -514,23 +461,6 @@ def truncation_to_integers(x, y):
 # -- arrays and records -------------------------------------------------------------------------
 
 
-@TABLE.program(ints(), view(ints(2 * N), np.s_[::2]), out(N, "i4"))
-def function_of_arrays_of_two_layouts(x, z, y):
-    k = jit.grid(1)
-    y[k] = from_end(x, k) * 100 + from_end(z, k) + from_end(x[::-1], k)
-
-
-def from_end(values, k):
-    return values[len(values) - 1 - k]
-
-
-@TABLE.program(ints(), ints(), bools(), out(N, "i4"))
-def one_of_two_arrays(x, z, flags, y):
-    k = jit.grid(1)
-    source = x if flags[k] else z
-    y[k] = source[k] + len(source)
-
-
 @TABLE.program(ints(), ints())
 def arrays_exchanged_in_a_loop(x, z):
     k = jit.grid(1)
@@ -610,15 +540,6 @@ def pixels(rng):
     return result
 
 
-@TABLE.program(pixels, out((2, N), "i8"))
-def fields_keep_their_dtypes(p, y):
-    k = jit.grid(1)
-    y[0, k] = p[k].r + p[k].g
-    y[1, k] = p[k].g if p[k].on else 7
-    p[k].r += 200
-    p[k].on = not p[k].on
-
-
 @TABLE.program(pixels, out(N))
 def record_in_a_variable_is_a_view(p, y):
     k = jit.grid(1)
@@ -628,50 +549,10 @@ def record_in_a_variable_is_a_view(p, y):
     y[k] = one.w
 
 
-def brightest(a, b):
-    if a.r > b.r:
-        return a.r, a.w
-    return b.r, b.w
-
-
-@TABLE.program(pixels, out((2, N)))
-def function_of_two_records(p, y):
-    k = jit.grid(1)
-    y[0, k], y[1, k] = brightest(p[k], p[k - 1])
-
-
-@TABLE.program(pixels, out(N))
-def rows_of_records(p, y):
-    k = jit.grid(1)
-    tail = p[k:]
-    y[k] = tail[0].w + tail[-1].w + len(tail)
-
-
 @TABLE.program(lambda rng: np.zeros(3, PIXEL)[1], out(N))
 def record_as_an_argument(one, y):
     k = jit.grid(1)
     y[k] = one.w + one.r + k
-
-
-@TABLE.program(floats(N, -4, 4, BFLOAT16), floats(N, 1, 4, BFLOAT16), out((4, N)), tolerance=1e-2)
-def functions_of_bfloat16(x, z, y):
-    k = jit.grid(1)
-    y[0, k] = np.sqrt(z[k])
-    y[1, k] = abs(x[k])
-    y[2, k] = max(x[k], z[k])
-    y[3, k] = np.exp(x[k])
-
-
-def read_only(rng):
-    values = ints()(rng)
-    values.flags.writeable = False
-    return values
-
-
-@TABLE.program(read_only, out(N, "i4"))
-def arrays_that_are_read_only(x, y):
-    k = jit.grid(1)
-    y[k] = x[k]
 
 
 @TABLE.program(lambda _: np.zeros((2, 0, 3)), out(N, "i4"))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import ml_dtypes
 import numpy as np
 
@@ -175,25 +173,7 @@ for _one, _two in (
     )(meeting)
 
 
-@TABLE.program(ints(N, -9, 9), floats(N, -9, 9), out((4, N)), mode="cuda", tolerance=1e-6)
-def int32_with_float32_stays_float32(x, z, y):
-    i = jit.grid(1)
-    y[0, i] = x[i] * z[i]
-    y[1, i] = x[i] + z[i]
-    y[2, i] = z[i] / (x[i] * x[i] + 1)
-    y[3, i] = x[i] * 0.5 + z[i]
-
-
 # -- variables ----------------------------------------------------------------------------------
-
-
-@TABLE.program(ints(), out(N, "f8"))
-def variable_of_int_then_float(x, y):
-    i = jit.grid(1)
-    v = 3
-    if x[i] > 0:
-        v = 0.25
-    y[i] = v + x[i]
 
 
 def varied(x, z, y):
@@ -209,25 +189,6 @@ for _name, _one, _two in (
     ("variable_of_int16_and_float32", ints(N, -9, 9, "i2"), floats()),
 ):
     TABLE.program(_one, _two, out(N, "f8"), name=_name)(varied)
-
-
-@TABLE.program(bools(), ints(), out(N, "i4"))
-def variable_of_bool_then_int(flags, x, y):
-    i = jit.grid(1)
-    v = flags[i]
-    if x[i] > 0:
-        v = x[i]
-    y[i] = v
-
-
-@TABLE.program(ints((N, 6)), out(N, "?"))
-def flag_that_a_loop_sets(x, y):
-    i = jit.grid(1)
-    found = False
-    for k in range(6):
-        if x[i, k] == 3:
-            found = True
-    y[i] = found
 
 
 def accumulator(start):
@@ -261,32 +222,6 @@ def python_ints_have_64_bits(y):
     for _ in range(3):
         n = n * 5 + i
     y[i] = n
-
-
-@TABLE.program(floats(N, -9, 9, "f4"), out(N, "f8"))
-def accumulator_that_changes_its_dtype(x, y):
-    i = jit.grid(1)
-    s = x[i]
-    s = s + np.float64(0.1)
-    y[i] = s
-
-
-@TABLE.program(ints(N, -9, 9), floats(), out((2, N), "f8"))
-def conditional_expression_of_two_dtypes(x, z, y):
-    i = jit.grid(1)
-    y[0, i] = x[i] if i % 2 else z[i]
-    y[1, i] = (1 if i % 2 else 2.5) * z[i]
-
-
-@TABLE.program(ints((N, 9)), out(N, "i4"), out(N, "i4"))
-def position_of_the_largest(x, y, z):
-    i = jit.grid(1)
-    best, where = x[i, 0], 0
-    for k in range(1, 9):
-        if x[i, k] > best:
-            best, where = x[i, k], k
-    y[i] = best
-    z[i] = where
 
 
 # -- casts --------------------------------------------------------------------------------------
@@ -362,15 +297,6 @@ def casts_decide_the_dtype_of_sums(x, y):
     y[1, i] = np.int16(x[i]) * x[i]
     y[2, i] = np.uint8(x[i]) + np.uint8(200)
     y[3, i] = np.int64(x[i]) << 33
-
-
-@TABLE.program(floats(), out((4, N), "f8"))
-def numpy_constants_are_strong(x, y):
-    i = jit.grid(1)
-    y[0, i] = x[i] * np.float64(0.1)
-    y[1, i] = x[i] * np.float32(0.1)
-    y[2, i] = x[i] * np.pi
-    y[3, i] = math.pi * i
 
 
 @TABLE.program(ints(N, 0, 128), out(N, "i1"), out(N, "u2"), out(N, "?"), out(N, "f4"))

@@ -29,12 +29,6 @@ def noted(notes, i, value):
     return value
 
 
-@TABLE.program(ints(N, -5, 6), out(N, "i4"), out(N, "i4"))
-def chained_comparison_evaluates_once(x, notes, y):
-    i = jit.grid(1)
-    y[i] = -2 < noted(notes, i, x[i]) < 2
-
-
 @TABLE.program(ints(N, -2, 3), out(N, "i4"), out(N, "i4"))
 def and_or_stop_early(x, notes, y):
     i = jit.grid(1)
@@ -88,36 +82,12 @@ def least_and_greatest_are_one_of_the_values(x, z, y):
     y[6, i] = max(x[i] > 0, x[i] < -2)
 
 
-@TABLE.program(ints(N, -2, 3), out(N, "i4"), out(N, "i4"))
-def conditional_expression_evaluates_one_side(x, notes, y):
-    i = jit.grid(1)
-    y[i] = noted(notes, i, 5) if x[i] > 0 else 6
-
-
-@TABLE.program(ints(), None, out(N, "i4"))
-def none_as_an_argument(x, bias, y):
-    i = jit.grid(1)
-    if bias is None:
-        y[i] = x[i]
-    else:
-        y[i] = x[i] + bias[i]
-
-
 @TABLE.program(ints(), ints(), out(N, "i4"))
 def array_where_none_may_be(x, bias, y):
     i = jit.grid(1)
     y[i] = x[i]
     if bias is not None:
         y[i] += bias[i]
-
-
-@TABLE.program(ints(N, -100, 100), out((4, N), "i4"))
-def unary_operators_of_int32(x, y):
-    i = jit.grid(1)
-    y[0, i] = +x[i]
-    y[1, i] = -x[i]
-    y[2, i] = ~x[i]
-    y[3, i] = -(~x[i])
 
 
 @TABLE.program(ints(N, 0, 200, "u1"), out((3, N), "i8"))
@@ -236,19 +206,6 @@ for _dtype in ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"):
         out((7, N), _wide),
         name=f"bits_of_{_name}",
     )(bits_of_integers)
-
-
-@TABLE.program(
-    np.array([-7, -7, 7, 7, -6, 6, -1, 1] * 4, "i4"),
-    np.array([2, -2, 2, -2, 3, -3, 5, -5] * 4, "i4"),
-    out((4, N), "i4"),
-)
-def floor_division_of_negative_integers(x, z, y):
-    i = jit.grid(1)
-    y[0, i] = x[i] // z[i]
-    y[1, i] = x[i] % z[i]
-    y[2, i] = x[i] // -4
-    y[3, i] = -17 % z[i]
 
 
 def arithmetic_of_floats(x, z, y):
@@ -390,16 +347,6 @@ def arithmetic_of_bools(a, b, y):
     y[8, i] = a[i] < b[i]
 
 
-@TABLE.program(bools(), ints(N, -9, 10, "i1"), floats(), out((5, N), "f8"))
-def bools_with_numbers(a, x, z, y):
-    i = jit.grid(1)
-    y[0, i] = a[i] + x[i]
-    y[1, i] = a[i] * x[i]
-    y[2, i] = a[i] * z[i]
-    y[3, i] = x[i] - a[i]
-    y[4, i] = (x[i] > 0) * z[i]
-
-
 @TABLE.program(
     ints(N, -3, 4, "i1"),
     ints(N, 0, 4, "u4"),
@@ -431,16 +378,6 @@ def comparisons_of_uint64_with_int64(x, z, y):
     y[3, i] = x[i] > -1
 
 
-@TABLE.program(ints(N, -50, 50), ints(N, 0, 70), out((5, N), "i8"))
-def shifts_by_much(x, n, y):
-    i = jit.grid(1)
-    y[0, i] = x[i] << n[i]
-    y[1, i] = x[i] >> n[i]
-    y[2, i] = x[i] >> 31
-    y[3, i] = x[i] << 3
-    y[4, i] = 1 << n[i] % 31
-
-
 @TABLE.program(ints(N, -5, 6), out((3, N), "i8"))
 def powers_of_integers(x, y):
     i = jit.grid(1)
@@ -459,12 +396,6 @@ def abs_min_max(x, z, k, y):
     y[4, i] = min(k[i], 3)
     y[5, i] = max(x[i], z[i], 0.5, 1)
     y[6, i] = min(k[i], i, 4)
-
-
-@TABLE.program(complexes(), out(N), tolerance=1e-6)
-def abs_of_a_complex_number(x, y):
-    i = jit.grid(1)
-    y[i] = abs(x[i])
 
 
 @TABLE.program(ints(), ints(N, 1, 5), floats(), out((6, N), "f8"))
@@ -501,21 +432,6 @@ TABLE.program(floats(dtype="f2"), out((2, N), "f8"), name="round_float16_to_digi
 def pow_builtin(x, y):
     i = jit.grid(1)
     y[i] = pow(abs(x[i]), 1.5)
-
-
-@TABLE.program(ints(N, -20, 21), out(N, "i4"))
-def precedence_and_parentheses(x, y):
-    i = jit.grid(1)
-    y[i] = (
-        x[i]
-        + 2 * x[i]
-        - -x[i] % 7 // 2
-        + (x[i] - 1) * (x[i] + 1)
-        - (1 << 2 + 1)
-        + (6 & 3 | 8 ^ 1)
-        + -(2**2)
-        + 2**3**2
-    )
 
 
 @TABLE.program(ints(), floats(), out((3, N), "f8"))

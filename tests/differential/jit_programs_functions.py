@@ -101,41 +101,6 @@ TABLE.program(floats(N, 0, 9), out(), name="closure_over_a_numpy_function", tole
 # -- functions ----------------------------------------------------------------------------------
 
 
-@TABLE.program(ints(N, -99, 99, "i1"), floats(), out((3, N), "f8"))
-def function_of_several_types(x, z, y):
-    i = jit.grid(1)
-    y[0, i] = tripled(x[i])
-    y[1, i] = tripled(z[i])
-    y[2, i] = tripled(i)
-
-
-def clamped(v, low, high):
-    if v < low:
-        return low
-    if v > high:
-        return high
-    return v
-
-
-@TABLE.program(ints(), out(N, "i4"))
-def function_with_early_returns(x, y):
-    i = jit.grid(1)
-    y[i] = clamped(x[i], -4, 5)
-
-
-def first_above(values, limit):
-    for k in range(len(values)):
-        if values[k] > limit:
-            return k
-    return -1
-
-
-@TABLE.program(ints((N, 6)), out(N, "i4"))
-def function_that_returns_from_a_loop(x, y):
-    i = jit.grid(1)
-    y[i] = first_above(x[i], 4)
-
-
 def kind_of(v):
     if v > 2:
         return 1
@@ -215,25 +180,6 @@ def nested_function(x, y):
 
     i = jit.grid(1)
     y[i] = both(x[i])
-
-
-@TABLE.program(ints(), out(N, "i4"))
-def nested_function_with_what_is_around_it(x, y):
-    i = jit.grid(1)
-    base = x[i] * 10
-
-    def above(v):
-        return base + v + COUNT
-
-    y[i] = above(1) - above(i)
-
-
-@TABLE.program(ints(), out(N, "i4"))
-def lambda_in_a_variable(x, y):
-    i = jit.grid(1)
-    twice = lambda v: v * 2
-    add = lambda a, b=5: a + b
-    y[i] = twice(x[i]) + add(x[i]) + add(1, i)
 
 
 def applied(function, v):
@@ -409,19 +355,6 @@ def dataclass_in_a_dataclass(body, y):
     y[r, c] = slope(body.mesh, r, c) * body.speed[1]
     if body.name is None:
         y[r, c] += body.speed[0]
-
-
-@dataclass(frozen=True)
-class Pair:
-    a: Any
-    b: Any = 1
-
-
-@TABLE.program(floats(), out(N))
-def dataclass_made_in_the_kernel(x, y):
-    i = jit.grid(1)
-    pair = Pair(x[i], b=i)
-    y[i] = pair.a * pair.b + Pair(2).b
 
 
 def doubled_in_place(x):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from math import sqrt as root
 from typing import Any
 
 import numpy as np
@@ -17,9 +16,6 @@ TABLE = Table()
 
 # Of a few units in the last place, which is what the mathematics libraries promise.
 TOLERANCES = {"float16": 2e-3, "float32": 4e-6, "float64": 2e-14}
-
-SPECIAL = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 0.5, -0.5, 2.0, -2.5, 3.5, -7.0, 1e-3]
-SPECIAL += [1e4, -1e4]
 
 
 def each(rows: int, *ranges: tuple[float, float]) -> Callable[[Any], Any]:
@@ -39,15 +35,6 @@ def each(rows: int, *ranges: tuple[float, float]) -> Callable[[Any], Any]:
 
 
 # -- math ---------------------------------------------------------------------------------------
-
-
-@each(4, (0.1, 9))
-def math_roots(x, y):
-    i = jit.grid(1)
-    y[0, i] = math.sqrt(x[i])
-    y[1, i] = math.cbrt(-x[i])
-    y[2, i] = math.hypot(x[i], 3)
-    y[3, i] = root(x[i])
 
 
 @TABLE.program(floats(N, -2, 2, "f8"), out((3, N), "f8"))
@@ -115,17 +102,6 @@ def numpy_names_of_the_array_api(x, y):
     y[7, i] = np.pow(x[i] + 1, 1.5)
 
 
-@TABLE.program(floats(N, 0.2, 4, "f2"), out((6, N), "f2"), tolerance=TOLERANCES["float16"])
-def numpy_functions_of_float16(x, y):
-    i = jit.grid(1)
-    y[0, i] = np.sqrt(x[i])
-    y[1, i] = np.exp(x[i])
-    y[2, i] = np.log(x[i] + 1)
-    y[3, i] = np.sin(x[i])
-    y[4, i] = np.floor(x[i])
-    y[5, i] = np.maximum(x[i], 1)
-
-
 @TABLE.program(floats(), floats(), out((4, N), "f8"))
 def numpy_where(x, z, y):
     i = jit.grid(1)
@@ -162,15 +138,3 @@ def numpy_functions_of_complex_numbers(x, y, w):
     w[2, i] = np.imag(z)
     w[3, i] = np.angle(z)
     w[4, i] = np.isfinite(z)
-
-
-@TABLE.program(complexes(), out((6, N), "c8"), tolerance=1e-5)
-def numpy_hyperbolic_functions_of_complex_numbers(x, y):
-    i = jit.grid(1)
-    z = x[i] * np.float32(0.125) + np.complex64(0.1 + 0.2j)
-    y[0, i] = np.sinh(z)
-    y[1, i] = np.cosh(z)
-    y[2, i] = np.tanh(z)
-    y[3, i] = np.tan(z)
-    y[4, i] = np.reciprocal(z)
-    y[5, i] = np.power(z, 2)

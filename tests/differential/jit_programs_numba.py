@@ -17,14 +17,6 @@ CONSTANTS = np.array([2.0, -1.0, 0.5, 3.0], "f4")
 ALL = 0xFFFF_FFFF
 
 
-@TABLE.program(ints(), out((3, N), "i4"))
-def numba_coordinates(x, y):
-    i = cuda.grid(1)
-    y[0, i] = x[i]
-    y[1, i] = cuda.threadIdx.x + cuda.blockIdx.x * cuda.blockDim.x
-    y[2, i] = cuda.gridsize(1) + cuda.gridDim.x
-
-
 POINTS = np.array([(1, 2.5, (3, 4)), (5, 6.5, (7, 8))], [("n", "i4"), ("x", "f8"), ("v", "i2", 2)])
 
 
@@ -123,12 +115,6 @@ def arrays_from_outside(y):
 
 
 @TABLE.program(ints(), out(N, "i4"))
-def numba_names_of_the_module(x, y):
-    i = jit.cuda.grid(1)
-    y[i] = x[i] + jit.cuda.threadIdx.x
-
-
-@TABLE.program(ints(), out(N, "i4"))
 def numba_shared_array(x, y):
     i = cuda.grid(1)
     t = cuda.threadIdx.x
@@ -136,16 +122,6 @@ def numba_shared_array(x, y):
     kept[t] = x[i]
     cuda.syncthreads()
     y[i] = kept[15 - t]
-
-
-@TABLE.program(ints(), out(N, "i4"))
-def numba_shared_array_of_two_dimensions(x, y):
-    i = cuda.grid(1)
-    t = cuda.threadIdx.x
-    kept = cuda.shared.array(shape=(4, 4), dtype=np.int32)
-    kept[t // 4, t % 4] = x[i]
-    cuda.syncthreads()
-    y[i] = kept[t % 4, t // 4]
 
 
 @TABLE.program(ints(), out(N, "i4"), shared=64)
@@ -290,16 +266,6 @@ def mandelbrot(re, im, y):
         z = z * z + c
         n += 1
     y[i] = n
-
-
-@TABLE.program(floats((6, 10)), out((6, 10)), grid=(5, 3), block=(2, 2), tolerance=1e-6)
-def five_point_stencil(x, y):
-    c, r = jit.grid(2)
-    h, w = x.shape
-    if 0 < r < h - 1 and 0 < c < w - 1:
-        y[r, c] = (x[r - 1, c] + x[r + 1, c] + x[r, c - 1] + x[r, c + 1]) / 4 - x[r, c]
-    else:
-        y[r, c] = 0
 
 
 @TABLE.program(out((N, 4), "u8"))

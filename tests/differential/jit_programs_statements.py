@@ -1,6 +1,6 @@
 """Programs about statements."""
 
-# ruff: noqa: B007, F821, SIM108
+# ruff: noqa: B007, F821
 from __future__ import annotations
 
 from kerneltk import jit
@@ -8,19 +8,6 @@ from kerneltk import jit
 from .jit_programs_support import N, Table, floats, ints, out, zeros
 
 TABLE = Table()
-
-
-@TABLE.program(ints(), out(N, "i4"))
-def if_elif_else(x, y):
-    i = jit.grid(1)
-    if x[i] < -3:
-        y[i] = 1
-    elif x[i] < 0:
-        y[i] = 2
-    elif x[i] == 0:
-        y[i] = 3
-    else:
-        y[i] = 4
 
 
 @TABLE.program(ints(N, -2, 3), floats(), out(N, "i4"))
@@ -35,17 +22,6 @@ def if_of_numbers(x, z, y):
         y[i] += 4
     if not x[i] + 1:
         y[i] += 8
-
-
-@TABLE.program(ints(N, 0, 12), out(N, "i8"))
-def while_true_with_break(x, y):
-    i = jit.grid(1)
-    k = 0
-    while True:
-        if k * k >= x[i]:
-            break
-        k += 1
-    y[i] = k
 
 
 @TABLE.program(ints(N, 0, 8), out(N, "i4"))
@@ -137,17 +113,6 @@ def for_bounds_are_evaluated_once(x, y):
     y[i] = count * 100 + n
 
 
-@TABLE.program(ints((N, 6), 0, 4), out(N, "i4"))
-def for_else(x, y):
-    i = jit.grid(1)
-    for k in range(6):
-        if x[i, k] == 3:
-            y[i] = k
-            break
-    else:
-        y[i] = -1
-
-
 @TABLE.program(ints((N, 5), -3, 4), out(N, "i4"))
 def break_and_continue_of_nested_loops(x, y):
     i = jit.grid(1)
@@ -174,32 +139,6 @@ def return_inside_a_loop(x, y):
             y[i] = k
             return
     y[i] = -1
-
-
-@TABLE.program(floats(N - 5), out(N - 5))
-def return_past_the_end(x, y):
-    i = jit.grid(1)
-    if i >= x.size:
-        return
-    y[i] = x[i] + 1
-
-
-@TABLE.program(ints(), ints(N, 1, 7), out((11, N), "i4"))
-def augmented_assignments_of_integers(x, z, y):
-    i = jit.grid(1)
-    for k in range(11):
-        y[k, i] = x[i]
-    y[0, i] += z[i]
-    y[1, i] -= z[i]
-    y[2, i] *= z[i]
-    y[3, i] //= z[i]
-    y[4, i] %= z[i]
-    y[5, i] **= 3
-    y[6, i] <<= z[i]
-    y[7, i] >>= z[i]
-    y[8, i] &= z[i]
-    y[9, i] |= z[i]
-    y[10, i] ^= z[i]
 
 
 @TABLE.program(floats(N, 1, 4), floats(N, 1, 4), out((7, N)), tolerance=1e-6)
@@ -268,15 +207,6 @@ def chained_assignment(x, y, z, w):
     y[i] += c
 
 
-@TABLE.program(ints(N, 0, 9), out(N, "i8"))
-def swap_in_a_loop(x, y):
-    i = jit.grid(1)
-    a, b = 0, 1
-    for _ in range(x[i]):
-        a, b = b, a + b
-    y[i] = a
-
-
 @TABLE.program(ints(), floats(), out(N, "f4"), out(N, "f4"))
 def nested_tuples_unpacked(x, z, y, w):
     i = jit.grid(1)
@@ -307,16 +237,6 @@ def docstring_and_bare_constants(x, y):
     y[i] = x[i]
 
 
-@TABLE.program(ints(), out(N, "i4"))
-def variable_of_one_branch(x, y):
-    i = jit.grid(1)
-    if x[i] > 0:
-        value = x[i]
-    else:
-        value = -x[i] * 2
-    y[i] = value
-
-
 @TABLE.program(ints(N, 0, 5), out(N, "i4"))
 def match_on_constants(x, y):
     i = jit.grid(1)
@@ -339,24 +259,6 @@ def match_without_default(x, y):
             y[i] = 1
         case 1:
             y[i] = 2
-
-
-@TABLE.program(ints(), out(N, "i8"))
-def loop_over_enumerate_with_a_start(x, y):
-    i = jit.grid(1)
-    total = 0
-    for k, v in enumerate((5, 7, 11), 2):
-        total += k * v * x[i]
-    y[i] = total
-
-
-@TABLE.program(ints(), out(N, "i8"))
-def loop_over_zip(x, y):
-    i = jit.grid(1)
-    total = x[i] * 0
-    for a, b in zip((1, 2, 3), (10, 20, 30), strict=True):
-        total = total * 2 + a * b * x[i]
-    y[i] = total
 
 
 @TABLE.program(ints((N, 8)), out((5, N), "i8"))
@@ -429,12 +331,3 @@ def printing_a_line(x, y):
     if i == 3:
         print(f"element {i} is {x[i]}", x[i])
     y[i] = x[i]
-
-
-@TABLE.program(ints(), out(N, "i4"))
-def walrus(x, y):
-    i = jit.grid(1)
-    if (v := x[i] * 2) > 4:
-        y[i] = v
-    else:
-        y[i] = -v

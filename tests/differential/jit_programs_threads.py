@@ -62,42 +62,7 @@ def lanes_of_a_block_of_two_dimensions(y):
     y[j, i] = jit.laneid()
 
 
-@TABLE.program(out((13, 9), "i4"), grid=(2, 2), block=(2, 2))
-def grid_stride_loops_of_two_dimensions(y):
-    i, j = jit.grid(2)
-    si, sj = jit.gridsize(2)
-    for r in range(i, y.shape[0], si):
-        for c in range(j, y.shape[1], sj):
-            y[r, c] = r * 100 + c
-
-
 # -- shared memory and barriers -----------------------------------------------------------------
-
-
-@TABLE.program(ints(), out(N, "i4"), shared=64)
-def block_reversed_in_dynamic_shared_memory(x, y):
-    i = jit.grid(1)
-    t = jit.threadIdx.x
-    kept = jit.shared_memory(np.int32, None)
-    kept[t] = x[i]
-    jit.syncthreads()
-    y[i] = kept[jit.blockDim.x - 1 - t]
-
-
-@TABLE.program(floats(64), out(2), grid=2, block=32, tolerance=1e-6)
-def block_sum_in_shared_memory(x, y):
-    t = jit.threadIdx.x
-    kept = jit.shared_memory(np.float32, 32)
-    kept[t] = x[jit.grid(1)]
-    jit.syncthreads()
-    step = 16
-    while step > 0:
-        if t < step:
-            kept[t] += kept[t + step]
-        jit.syncthreads()
-        step //= 2
-    if t == 0:
-        y[jit.blockIdx.x] = kept[0]
 
 
 @TABLE.program(ints(32), out(32, "i4"), grid=2, block=16)
@@ -158,21 +123,6 @@ def two_shared_arrays_of_two_dtypes(x, y):
     y[i] = values[other] if flags[other] else -1
 
 
-@TABLE.program(ints(), out(N, "i4"))
-def shared_memory_keeps_its_values_in_a_loop(x, y):
-    i = jit.grid(1)
-    t = jit.threadIdx.x
-    total = jit.shared_memory(np.int32, 1)
-    if t == 0:
-        total[0] = 0
-    jit.syncthreads()
-    for k in range(16):
-        if t == k:
-            total[0] = total[0] * 3 % 1000 + x[i]
-        jit.syncthreads()
-    y[i] = total[0]
-
-
 def shared_neighbour(x, i, t):
     kept = jit.shared_memory(np.int32, 16)
     kept[t] = x[i]
@@ -187,19 +137,6 @@ def barrier_in_a_function(x, y):
     i = jit.grid(1)
     y[i] = shared_neighbour(x, i, jit.threadIdx.x) * 10
     y[i] += shared_neighbour(y, i, jit.threadIdx.x)
-
-
-@TABLE.program(ints(), 1, out(N, "i4"))
-def barrier_in_a_uniform_branch(x, flag, y):
-    i = jit.grid(1)
-    t = jit.threadIdx.x
-    kept = jit.shared_memory(np.int32, 16)
-    kept[t] = x[i]
-    if flag > 0:
-        jit.syncthreads()
-        y[i] = kept[t ^ 1]
-    else:
-        y[i] = 0
 
 
 @TABLE.program(ints(N, 1, 50), out(N, "i4"), out(2, "i4"))
@@ -397,34 +334,6 @@ def values_of_several_types_across_barriers(x, z, y):
     y[1, i] = n
 
 
-POINT = np.dtype([("a", "f4"), ("b", "i4")])
-
-
-@TABLE.program(ints(), out((2, N)))
-def shared_memory_of_records(x, y):
-    i = jit.grid(1)
-    t = jit.threadIdx.x
-    kept = jit.shared_memory(POINT, 16)
-    kept[t].a = x[i] * 0.5
-    kept[t].b = i
-    jit.syncthreads()
-    y[0, i] = kept[15 - t].a
-    y[1, i] = kept[15 - t].b
-
-
-@TABLE.program(ints(N, 0, 5), zeros(5, "i4"))
-def histogram_in_shared_memory(x, y):
-    t = jit.threadIdx.x
-    counts = jit.shared_memory(np.int32, 5)
-    if t < 5:
-        counts[t] = 0
-    jit.syncthreads()
-    jit.atomic_add(counts, x[jit.grid(1)], 1)
-    jit.syncthreads()
-    if t < 5:
-        jit.atomic_add(y, t, counts[t])
-
-
 @TABLE.program(ints(), out(N, "i4"))
 def thread_that_ends_before_a_warp_barrier(x, y):
     i = jit.grid(1)
@@ -486,15 +395,6 @@ def shuffles_of_python_numbers(y):
     t = jit.threadIdx.x
     y[0, t] = jit.shfl_sync(ALL, t * t, 3)
     y[1, t] = jit.shfl_xor_sync(ALL, t * 0.5, 1)
-
-
-@TABLE.program(floats(64), out(2), grid=2, block=32, tolerance=1e-6)
-def warp_sum_by_shuffles(x, y):
-    value = x[jit.grid(1)]
-    for k in range(5):
-        value += jit.shfl_down_sync(ALL, value, 16 >> k)
-    if jit.laneid() == 0:
-        y[jit.blockIdx.x] = value
 
 
 @TABLE.program(ints(32), out(32, "i4"), grid=1, block=32)
@@ -632,11 +532,6 @@ def atomic_inc_and_dec(x, z, before):
     before[2, i] = jit.atomic_dec(z, i, 6)
 
 
-@TABLE.program(zeros(1, "u4"), out(1, "u4"))
-def atomic_inc_by_all(count, y):
-    jit.atomic_inc(count, 0, 9)
-
-
 @TABLE.program(ints(N, 0, 4), floats(), ints(N, 0, 9, "u8"), out((3, N), "f8"))
 def atomic_exchange(x, z, w, before):
     i = jit.grid(1)
@@ -682,15 +577,6 @@ def atomics_of_views(x, y, z):
     i = jit.grid(1)
     jit.atomic_add(y[1], i % 8, x[i])
     jit.atomic_add(z[::-2], i % 5, 1)
-
-
-@TABLE.program(ints(N, -9, 9), out(N, "i4"), zeros(1, "i4"))
-def atomic_count_of_what_holds(x, y, count):
-    i = jit.grid(1)
-    y[i] = 0
-    if x[i] > 0:
-        jit.atomic_add(count, 0, 1)
-        y[i] = 1
 
 
 # -- numbers ------------------------------------------------------------------------------------

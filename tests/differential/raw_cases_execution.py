@@ -10,8 +10,6 @@ import numpy as np
 
 from .raw_support import Array, RawCase, blank, filled, floats, ints
 
-ROUNDING = "one multiplication and one addition, which a compiler may contract to one rounding"
-
 
 def _warps(x: Array, lanes: int = 32) -> Array:
     return x.reshape(-1, lanes)
@@ -20,48 +18,13 @@ def _warps(x: Array, lanes: int = 32) -> Array:
 def grid_cases() -> Iterator[RawCase]:
     file = "grid_stride.cu"
     for n, grid, block in ((10007, 4, 128), (1, 1, 1), (255, 3, 96), (5000, 7, 33)):
-        yield RawCase(
-            f"saxpy-{n}", file, "saxpy", grid, block,
+        yield RawCase(f"saxpy-{n}", file, "saxpy", grid, block,
             lambda n=n: (n, 2.5, ints(n, -99, 99, "f4"), ints(n, -99, 99, "f4", 2)),
-            lambda n, a, x, y: {3: np.float32(a) * x + y},
-        )  # fmt: skip
-    yield RawCase(
-        "saxpy-rounding", file, "saxpy_one_each", (40,), (256,),
-        lambda: (10001, np.float32(0.3), floats(10001, -1, 1), floats(10001, -1, 1, seed=2)),
-        lambda n, a, x, y: {3: (float(a) * x.astype("f8") + y).astype("f4")},
-        rtol=1e-6, atol=1e-7, why=ROUNDING,
-    )  # fmt: skip
-    yield RawCase(
-        "fewer-elements-than-n", file, "saxpy_one_each", 3, 64,
-        lambda: (1000, 1.0, ints(1000, 0, 9, "f4"), ints(1000, 0, 9, "f4", 2)),
-        lambda n, a, x, y: {3: filled(y, x[:192] + y[:192])},
-    )  # fmt: skip
-    yield RawCase(
-        "add-64-bit", file, "add_64bit", 5, 100,
+            lambda n, a, x, y: {3: np.float32(a) * x + y})  # fmt: skip
+    yield RawCase("add-64-bit", file, "add_64bit", 5, 100,
         lambda: (ints(1234, -(2**60), 2**60, "i8"), ints(1234, -(2**60), 2**60, "i8", 2),
                  blank(1300, "i8"), 1234),
-        lambda x, y, z, n: {2: filled(z, x + y)},
-    )  # fmt: skip
-    yield RawCase(
-        "scale-2d", file, "scale_2d", (2, 3), (16, 5),
-        lambda: (ints((37, 50), -50, 50, "f4"), 37, 45, 50, -0.5),
-        lambda m, rows, columns, pitch, factor: {
-            0: np.where(np.arange(50) < columns, m * np.float32(factor), m)
-        },
-    )  # fmt: skip
-    for sizes, block in (
-        ((11, 6, 5), (4, 3, 2)),
-        ((1, 9, 17), (1, 8, 8)),
-        ((40, 1, 3), (32, 1, 1)),
-    ):
-        grid = tuple(-(-s // b) for s, b in zip(sizes, block, strict=True))
-        yield RawCase(
-            f"index-3d-{sizes}", file, "index_3d", grid, block,
-            lambda s=sizes: (blank(s[::-1], "i4"), *s),
-            lambda out, nx, ny, nz: {
-                0: sum(i * f for i, f in zip(np.indices(out.shape), (10000, 100, 1), strict=True))
-            },
-        )  # fmt: skip
+        lambda x, y, z, n: {2: filled(z, x + y)})  # fmt: skip
     for grid, block in (((2, 3, 4), (5, 2, 3)), ((7,), (32,)), ((1, 1, 9), (1, 1, 64)), (3, 1024)):
 
         def shapes(out: Array, grid: Any = grid, block: Any = block) -> dict[int, Array]:
@@ -70,88 +33,37 @@ def grid_cases() -> Iterator[RawCase]:
             places = itertools.product(*(range(size) for size in g[::-1]))
             return {0: np.array([[*g, *b, *place[::-1], 32] for place in places])}
 
-        yield RawCase(
-            f"launch-shape-{grid}-{block}", file, "launch_shape", grid, block,
-            lambda g=grid: (blank((int(np.prod(g)), 10), "u4"),),
-            shapes,
-        )  # fmt: skip
-    yield RawCase(
-        "thread-ranks", file, "thread_ranks", 2, (7, 5, 3),
+        yield RawCase(f"launch-shape-{grid}-{block}", file, "launch_shape", grid, block,
+            lambda g=grid: (blank((int(np.prod(g)), 10), "u4"),), shapes)  # fmt: skip
+    yield RawCase("thread-ranks", file, "thread_ranks", 2, (7, 5, 3),
         lambda: (blank((2, 105), "i4"),),
-        lambda out: {0: np.tile(np.arange(105) // 32 * 1000 + np.arange(105) % 32, (2, 1))},
+        lambda out: {0: np.tile(np.arange(105) // 32 * 1000 + np.arange(105) % 32, (2, 1))}
     )  # fmt: skip
-    yield RawCase(
-        "sum-of-divisors", file, "sum_of_divisors", 3, 50,
-        lambda: (ints(700, -20, 400), blank(700, "i4"), 700),
-        lambda x, out, n: {
-            1: [sum(d for d in range(1, v + 1) if v % d == 0) if v > 0 else -1 for v in x.tolist()]
-        },
-    )  # fmt: skip
-
-    def collatz(out: Array, n: int) -> dict[int, Array]:
-        steps = []
-        for value in range(1, n + 1):
-            count = 0
-            while value != 1:
-                value = 3 * value + 1 if value % 2 else value // 2
-                count += 1
-            steps.append(count)
-        return {0: filled(out, steps)}
-
-    yield RawCase(
-        "collatz", file, "collatz_steps", 9, 64, lambda: (blank(600, "u4"), np.uint32(555)), collatz
-    )
 
 
 def matrix_cases() -> Iterator[RawCase]:
     file = "transpose.cu"
     for dtype, expression in (("f4", "float"), ("i2", "short"), ("f8", "double")):
-        yield RawCase(
-            f"transpose-{expression}", file, f"transpose<{expression}>", (3, 2), (32, 8),
+        yield RawCase(f"transpose-{expression}", file, f"transpose<{expression}>", (3, 2), (32, 8),
             lambda d=dtype: (ints((45, 70), -99, 99, d), blank((70, 45), d), 45, 70),
-            lambda x, y, rows, columns: {1: x.T},
-        )  # fmt: skip
-    yield RawCase(
-        "transpose-naive", file, "transpose_naive", (5, 4), (16, 8),
-        lambda: (floats((31, 67), -1, 1, "f8"), blank((67, 31), "f8"), 31, 67),
-        lambda x, y, rows, columns: {1: x.T},
-    )  # fmt: skip
-    yield RawCase(
-        "transpose-in-place", file, "transpose_in_place", (3, 3), (16, 16),
+            lambda x, y, rows, columns: {1: x.T})  # fmt: skip
+    yield RawCase("transpose-in-place", file, "transpose_in_place", (3, 3), (16, 16),
         lambda: (ints((41, 41), -99, 99), 41),
-        lambda x, n: {0: x.T},
-    )  # fmt: skip
+        lambda x, n: {0: x.T})  # fmt: skip
 
     file = "matmul.cu"
 
     def product(a: Array, b: Array, c: Array, *sizes: int) -> dict[int, Array]:
         return {2: a @ b}
 
-    yield RawCase(
-        "matmul-naive", file, "matmul_naive", (5, 6), (8, 8),
-        lambda: (ints((45, 29), -9, 9, "f4"), ints((29, 37), -9, 9, "f4", 2),
-                 blank((45, 37), "f4"), 45, 37, 29),
-        product,
-    )  # fmt: skip
     for kind, dtype, tile in (("float", "f4", 16), ("double", "f8", 8), ("int", "i4", 32)):
-        yield RawCase(
-            f"matmul-{kind}-{tile}", file, f"matmul_tiled<{kind}, {tile}>",
+        yield RawCase(f"matmul-{kind}-{tile}", file, f"matmul_tiled<{kind}, {tile}>",
             (-(-37 // tile), -(-45 // tile)), (tile, tile),
             lambda d=dtype: (ints((45, 29), -9, 9, d), ints((29, 37), -9, 9, d, 2),
-                             blank((45, 37), d), 45, 37, 29),
-            product,
-        )  # fmt: skip
-    yield RawCase(
-        "matmul-registers", file, "matmul_registers", (2, 4), (32, 4),
+                             blank((45, 37), d), 45, 37, 29), product)  # fmt: skip
+    yield RawCase("matmul-registers", file, "matmul_registers", (2, 4), (32, 4),
         lambda: (ints((64, 64), -9, 9, "f4"), ints((64, 64), -9, 9, "f4", 2),
-                 blank((64, 64), "f4"), 64),
-        product,
-    )  # fmt: skip
-    yield RawCase(
-        "matrix-vector", file, "matrix_vector", 19, 64,
-        lambda: (ints((19, 203), -9, 9, "f8"), ints(203, -9, 9, "f8", 2), blank(19, "f8"), 203),
-        lambda a, x, y, columns: {2: a @ x}, shared_mem=64 * 8,
-    )  # fmt: skip
+                 blank((64, 64), "f4"), 64), product)  # fmt: skip
 
 
 def reduction_cases() -> Iterator[RawCase]:
@@ -164,66 +76,36 @@ def reduction_cases() -> Iterator[RawCase]:
         return padded.reshape(rows, grid, block)
 
     for kind, dtype in (("int", "i4"), ("float", "f4"), ("double", "f8"), ("long long", "i8")):
-        yield RawCase(
-            f"sum-sequential-{kind}", file, f"sum_sequential<{kind}>", 5, 128,
+        yield RawCase(f"sum-sequential-{kind}", file, f"sum_sequential<{kind}>", 5, 128,
             lambda d=dtype: (ints(4001, -500, 500, d), blank(6, d), 4001),
-            lambda x, out, n: {1: filled(out, by_blocks(x, 5, 128).sum((0, 2)))},
-        )  # fmt: skip
+            lambda x, out, n: {1: filled(out, by_blocks(x, 5, 128).sum((0, 2)))})  # fmt: skip
     for block in (64, 128, 512):
         grid = -(-3000 // (2 * block))
-        yield RawCase(
-            f"sum-unrolled-{block}", file, f"sum_unrolled<{block}>", grid, block,
+        yield RawCase(f"sum-unrolled-{block}", file, f"sum_unrolled<{block}>", grid, block,
             lambda g=grid: (ints(3000, -500, 500), blank(g, "i4"), 3000),
-            lambda x, out, n, g=grid, b=block: {1: by_blocks(x, g, 2 * b).sum((0, 2))},
-        )  # fmt: skip
-    yield RawCase(
-        "max-dynamic", file, "max_dynamic", 3, 256,
-        lambda: (floats(5003, -9, 9), blank(3, "f4"), 5003),
-        lambda x, out, n: {
-            1: np.pad(x, (0, -x.size % 768), constant_values=-np.inf)
-            .reshape(-1, 3, 256).max((0, 2))
-        },
-        shared_mem=1024,
-    )  # fmt: skip
-    yield RawCase(
-        "dot", file, "dot", 6, 96,
-        lambda: (ints(2500, -9, 9, "f4"), ints(2500, -9, 9, "f4", 2), np.zeros(1, "f4"), 2500),
-        lambda x, y, out, n: {2: [x @ y]},
-    )  # fmt: skip
-    yield RawCase(
-        "row-range", file, "row_range", 7, 64,
+            lambda x, out, n, g=grid, b=block: {1: by_blocks(x, g, 2 * b).sum((0, 2))})  # fmt: skip
+    yield RawCase("row-range", file, "row_range", 7, 64,
         lambda: (ints((7, 301), -(2**61), 2**61, "i8"), blank(7, "i8"), blank(7, "i8"), 301),
-        lambda x, high, low, columns: {1: x.max(1), 2: x.min(1)},
-    )  # fmt: skip
-    yield RawCase(
-        "argmin-rows", file, "argmin_rows", 9, 128,
+        lambda x, high, low, columns: {1: x.max(1), 2: x.min(1)})  # fmt: skip
+    yield RawCase("argmin-rows", file, "argmin_rows", 9, 128,
         lambda: (ints((9, 333), 0, 50, "f4"), blank(9, "i4"), 333),
-        lambda x, out, columns: {1: x.argmin(1)},
-    )  # fmt: skip
-    yield RawCase(
-        "sum-last-block", file, "sum_last_block", 7, 64,
+        lambda x, out, columns: {1: x.argmin(1)})  # fmt: skip
+    yield RawCase("sum-last-block", file, "sum_last_block", 7, 64,
         lambda: (ints(3001, -500, 500), blank(7, "i4"), blank(1, "i4"), 3001),
         lambda x, partial, total, n: {1: by_blocks(x, 7, 64).sum((0, 2)), 2: [x.sum()]},
-        steps=({}, {}),
-    )  # fmt: skip
+        steps=({}, {}))  # fmt: skip
 
     file = "histogram.cu"
-    for kernel in ("histogram_global", "histogram_shared"):
-        yield RawCase(
-            kernel.replace("_", "-"), file, kernel, 4, 96,
-            lambda: (ints(5001, 0, 256, "u1"), np.ones(256, "u4"), 5001),
-            lambda x, bins, n: {1: bins + np.bincount(x, minlength=256)},
-        )  # fmt: skip
-    yield RawCase(
-        "histogram-float", file, "histogram_float", 3, 128,
+    yield RawCase("histogram-shared", file, "histogram_shared", 4, 96,
+        lambda: (ints(5001, 0, 256, "u1"), np.ones(256, "u4"), 5001),
+        lambda x, bins, n: {1: bins + np.bincount(x, minlength=256)})  # fmt: skip
+    yield RawCase("histogram-float", file, "histogram_float", 3, 128,
         lambda: (np.append(ints(2000, -40, 140, "f4") / np.float32(16), np.float32(np.nan)), 2001,
                  0.0, 8.0, 32, np.zeros(32, "i4"), np.zeros(1, "i4")),
         lambda x, n, low, high, count, bins, outside: {
             5: np.histogram(x[(x >= 0) & (x < 8)], 32, (0, 8))[0],
             6: [np.count_nonzero(~((x >= 0) & (x < 8)))],
-        },
-        shared_mem=33 * 4,
-    )  # fmt: skip
+        }, shared_mem=33 * 4)  # fmt: skip
 
 
 def warp_cases() -> Iterator[RawCase]:
@@ -231,38 +113,19 @@ def warp_cases() -> Iterator[RawCase]:
     for kind, dtype in (
         ("int", "i4"), ("float", "f4"), ("double", "f8"), ("unsigned long long", "u8"),
     ):  # fmt: skip
-        yield RawCase(
-            f"warp-sums-{kind}", file, f"warp_sums<{kind}>", 2, 128,
+        yield RawCase(f"warp-sums-{kind}", file, f"warp_sums<{kind}>", 2, 128,
             lambda d=dtype: (ints((7, 32), 0, 999, d), blank(8, d), blank((8, 32), d), 7),
             lambda x, down, xor, warps: {
                 1: filled(down, x.sum(1)), 2: filled(xor, np.repeat(x.sum(1), 32))
-            },
-        )  # fmt: skip
+            })  # fmt: skip
     for width in (8, 16, 32):
-        yield RawCase(
-            f"group-sums-{width}", file, f"group_sums<{width}>", 2, 96,
+        yield RawCase(f"group-sums-{width}", file, f"group_sums<{width}>", 2, 96,
             lambda w=width: (ints(192, -99, 99), blank(192 // w, "i4")),
-            lambda x, out, w=width: {1: _warps(x, w).sum(1)},
-        )  # fmt: skip
+            lambda x, out, w=width: {1: _warps(x, w).sum(1)})  # fmt: skip
 
-    def shuffled(x: Array, out: Array) -> dict[int, Array]:
-        lane = np.arange(32)
-        half, eighth = lane % 16, lane % 8
-        sources = [
-            np.full(32, 5), (lane + 1) % 32, lane // 16 * 16 + 3,
-            np.where(half >= 2, lane - 2, lane), np.where(eighth < 5, lane + 3, lane), lane ^ 1,
-        ]  # fmt: skip
-        return {1: np.array([x[source] for source in sources])}
-
-    yield RawCase(
-        "shuffles", file, "shuffles", 1, 32, lambda: (ints(32, 0, 999), blank((6, 32), "i4")),
-        shuffled,
-    )  # fmt: skip
-    yield RawCase(
-        "gather-in-warp", file, "gather_in_warp", 2, 64,
+    yield RawCase("gather-in-warp", file, "gather_in_warp", 2, 64,
         lambda: (floats(128, -1, 1, "f8"), ints(128, -40, 80), blank(128, "f8")),
-        lambda x, lanes, out: {2: x[np.arange(128) // 32 * 32 + lanes % 32]},
-    )  # fmt: skip
+        lambda x, lanes, out: {2: x[np.arange(128) // 32 * 32 + lanes % 32]})  # fmt: skip
 
     def ballots(flags: Array) -> Array:
         return (_warps(flags).astype(np.uint64) << np.arange(32, dtype=np.uint64)).sum(1)
@@ -271,19 +134,14 @@ def warp_cases() -> Iterator[RawCase]:
         flags = np.pad(x > 0, (0, 256 - n))
         return {1: ballots(flags), 2: _warps(flags).any(1) * 1, 3: _warps(flags).all(1) * 1}
 
-    yield RawCase(
-        "votes", file, "votes", 2, 128,
+    yield RawCase("votes", file, "votes", 2, 128,
         lambda: (np.concatenate([ints(64, 1, 9), ints(40, -9, 9), ints(130, -9, 0)]),
-                 blank(8, "u4"), blank(8, "i4"), blank(8, "i4"), 234),
-        votes,
-    )  # fmt: skip
-    yield RawCase(
-        "lane-ranks", file, "lane_ranks", 3, 64,
+                 blank(8, "u4"), blank(8, "i4"), blank(8, "i4"), 234), votes)  # fmt: skip
+    yield RawCase("lane-ranks", file, "lane_ranks", 3, 64,
         lambda: (ints(192, 0, 99), blank(192, "i4")),
         lambda x, out: {
             1: np.where(_warps(x) & 1, np.cumsum(_warps(x) & 1, axis=1) - 1, -1).reshape(-1)
-        },
-    )  # fmt: skip
+        })  # fmt: skip
 
     def matches(keys: Array, some: Array, every: Array, same: Array) -> dict[int, Array]:
         equal = _warps(keys)[:, :, None] == _warps(keys)[:, None, :]
@@ -294,52 +152,31 @@ def warp_cases() -> Iterator[RawCase]:
             3: uniform * 1,
         }
 
-    yield RawCase(
-        "matches", file, "matches", 2, 64,
+    yield RawCase("matches", file, "matches", 2, 64,
         lambda: (np.where(np.arange(128) // 32 == 2, 5, ints(128, 0, 6)).astype("i4"),
-                 blank(128, "u4"), blank(128, "u4"), blank(128, "i4")),
-        matches,
-    )  # fmt: skip
-    yield RawCase(
-        "active-lanes", file, "active_lanes", 2, 64,
-        lambda: (blank(128, "u4"),), lambda out: {0: np.full(128, 2**32 - 1)},
-    )  # fmt: skip
-    yield RawCase(
-        "active-lanes-of-part-of-a-warp", file, "active_lanes", 1, 43,
+                 blank(128, "u4"), blank(128, "u4"), blank(128, "i4")), matches)  # fmt: skip
+    yield RawCase("active-lanes", file, "active_lanes", 2, 64,
+        lambda: (blank(128, "u4"),),
+        lambda out: {0: np.full(128, 2**32 - 1)})  # fmt: skip
+    yield RawCase("active-lanes-of-part-of-a-warp", file, "active_lanes", 1, 43,
         lambda: (blank(43, "u4"),),
-        lambda out: {0: np.where(np.arange(43) < 32, 2**32 - 1, 2**11 - 1)},
-    )  # fmt: skip
-    yield RawCase(
-        "half-warps", file, "half_warps", 1, 32,
+        lambda out: {0: np.where(np.arange(43) < 32, 2**32 - 1, 2**11 - 1)})  # fmt: skip
+    yield RawCase("half-warps", file, "half_warps", 1, 32,
         lambda: (ints(32, -99, 99), blank(32, "i4")),
-        lambda x, out: {1: np.repeat([x[:16].sum(), x[16:].max()], 16)},
-    )  # fmt: skip
-    yield RawCase(
-        "warp-add", file, "warp_add_all", 2, 96,
-        lambda: (ints(192, -99, 99), blank(192, "i4")),
-        lambda x, out: {1: np.repeat(_warps(x).sum(1), 32)},
-    )  # fmt: skip
-    yield RawCase(
-        "rotate-through-shared", file, "rotate_through_shared", 3, (32, 4),
+        lambda x, out: {1: np.repeat([x[:16].sum(), x[16:].max()], 16)})  # fmt: skip
+    yield RawCase("rotate-through-shared", file, "rotate_through_shared", 3, (32, 4),
         lambda: (floats((12, 32), -1, 1), blank((12, 32), "f4")),
-        lambda x, out: {1: np.roll(x, -7, axis=1)},
-    )  # fmt: skip
-    yield RawCase(
-        "transpose-by-shuffles", file, "transpose_by_shuffles", 2, 64,
+        lambda x, out: {1: np.roll(x, -7, axis=1)})  # fmt: skip
+    yield RawCase("transpose-by-shuffles", file, "transpose_by_shuffles", 2, 64,
         lambda: (ints((32, 4, 4), 0, 999), blank((32, 4, 4), "i4")),
-        lambda x, out: {1: x.transpose(0, 2, 1)},
-    )  # fmt: skip
-    yield RawCase(
-        "count-by-leaders", file, "count_by_leaders", 5, 96,
+        lambda x, out: {1: x.transpose(0, 2, 1)})  # fmt: skip
+    yield RawCase("count-by-leaders", file, "count_by_leaders", 5, 96,
         lambda: (ints(450, 0, 7), np.zeros(7, "i4"), 450),
-        lambda keys, counts, n: {1: np.bincount(keys, minlength=7)},
-    )  # fmt: skip
-    yield RawCase(
-        "compact-any-order", file, "compact_any_order", 3, 64,
+        lambda keys, counts, n: {1: np.bincount(keys, minlength=7)})  # fmt: skip
+    yield RawCase("compact-any-order", file, "compact_any_order", 3, 64,
         lambda: (ints(1000, -9, 99), blank(1000, "i4"), np.zeros(1, "i4"), 1000),
         lambda x, out, count, n: {1: filled(out, x[x > 0]), 2: [np.count_nonzero(x > 0)]},
-        unordered=(1,),
-    )  # fmt: skip
+        unordered=(1,))  # fmt: skip
 
     file = "block_votes.cu"
 
@@ -347,11 +184,9 @@ def warp_cases() -> Iterator[RawCase]:
         odd = np.pad(x & 1, (0, 400 - n)).reshape(5, 80)
         return {1: odd.sum(1), 2: odd.all(1) * 1, 3: odd.any(1) * 1}
 
-    yield RawCase(
-        "barrier-votes", file, "barrier_votes", 5, 80,
+    yield RawCase("barrier-votes", file, "barrier_votes", 5, 80,
         lambda: (np.concatenate([ints(80, 0, 9), np.ones(80), np.zeros(80), ints(130, 0, 9)])
-                 .astype("i4"), blank(5, "i4"), blank(5, "i4"), blank(5, "i4"), 370),
-        barrier_votes,
+                 .astype("i4"), blank(5, "i4"), blank(5, "i4"), blank(5, "i4"), 370), barrier_votes
     )  # fmt: skip
 
     def halved(x: Array, rounds: Array) -> dict[int, Array]:
@@ -359,16 +194,12 @@ def warp_cases() -> Iterator[RawCase]:
         twos = np.log2(lowest).astype(int)
         return {0: x // lowest, 1: twos.max(1)}
 
-    yield RawCase(
-        "halve-until-done", file, "halve_until_done", 6, 50,
-        lambda: (ints((6, 50), 0, 200) << ints((6, 1), 0, 9, seed=2), blank(6, "i4")),
-        halved,
+    yield RawCase("halve-until-done", file, "halve_until_done", 6, 50,
+        lambda: (ints((6, 50), 0, 200) << ints((6, 1), 0, 9, seed=2), blank(6, "i4")), halved
     )  # fmt: skip
-    yield RawCase(
-        "odd-even-sort", file, "odd_even_sort", 3, (8, 8),
+    yield RawCase("odd-even-sort", file, "odd_even_sort", 3, (8, 8),
         lambda: (ints((3, 61), 0, 65536, "u2"), 61),
-        lambda x, n: {0: np.sort(x, axis=1)}, shared_mem=61 * 2,
-    )  # fmt: skip
+        lambda x, n: {0: np.sort(x, axis=1)}, shared_mem=61 * 2)  # fmt: skip
 
 
 def _wrap(value: int, bits: int) -> int:
@@ -377,21 +208,6 @@ def _wrap(value: int, bits: int) -> int:
 
 def atomic_cases() -> Iterator[RawCase]:
     file = "atomics.cu"
-    start = np.array([5, 6, 7, -7, -1, 0, 99], "i4")
-
-    def int_ops(x: Array, out: Array, n: int) -> dict[int, Array]:
-        wide = x.astype(np.int64)
-        ands, ors = np.bitwise_and.reduce(x), np.bitwise_or.reduce(x)
-        return {
-            1: np.array([out[0] + wide.sum(), out[1] - wide.sum(), min(out[2], x.min()),
-                         max(out[3], x.max()), out[4] & ands, out[5] | ors,
-                         out[6] ^ np.bitwise_xor.reduce(x)]),
-        }  # fmt: skip
-
-    yield RawCase(
-        "atomic-int", file, "atomic_int", 3, 64, lambda: (ints(500, -999, 999), start.copy(), 500),
-        int_ops,
-    )  # fmt: skip
 
     def unsigned_ops(x: Array, out: Array, n: int) -> dict[int, Array]:
         total = int(x.sum(dtype=np.uint64))
@@ -402,11 +218,9 @@ def atomic_cases() -> Iterator[RawCase]:
                          out[6] ^ np.bitwise_xor.reduce(x), n % 10, (0 - n) % 7], np.int64),
         }  # fmt: skip
 
-    yield RawCase(
-        "atomic-unsigned", file, "atomic_unsigned", 2, 96,
+    yield RawCase("atomic-unsigned", file, "atomic_unsigned", 2, 96,
         lambda: (ints(501, 0, 2**32, "u4") | np.uint32(64),
-                 np.array([1, 2, 2**32 - 1, 0, 2**32 - 1, 0, 3, 0, 0], "u4"), 501),
-        unsigned_ops,
+                 np.array([1, 2, 2**32 - 1, 0, 2**32 - 1, 0, 3, 0, 0], "u4"), 501), unsigned_ops
     )  # fmt: skip
 
     def wide_ops(x: Array, out: Array, signed: Array, n: int) -> dict[int, Any]:
@@ -417,32 +231,24 @@ def atomic_cases() -> Iterator[RawCase]:
             2: np.array([x.view(np.int64).min(), x.view(np.int64).max()]),
         }  # fmt: skip
 
-    yield RawCase(
-        "atomic-64-bit", file, "atomic_64bit", 3, 128,
+    yield RawCase("atomic-64-bit", file, "atomic_64bit", 3, 128,
         lambda: (ints(333, 0, 2**64, "u8") | np.uint64(1 << 40),
                  np.array([0, 2**64 - 1, 0, 2**64 - 1, 0, 0], "u8"),
-                 np.array([2**62, -(2**62)], "i8"), 333),
-        wide_ops,
-    )  # fmt: skip
+                 np.array([2**62, -(2**62)], "i8"), 333), wide_ops)  # fmt: skip
     for kind, dtype in (
         ("int", "i4"), ("unsigned int", "u4"), ("unsigned long long", "u8"), ("float", "f4"),
         ("double", "f8"),
     ):  # fmt: skip
-        yield RawCase(
-            f"atomic-sum-{kind}", file, f"atomic_sum<{kind}>", 4, 96,
+        yield RawCase(f"atomic-sum-{kind}", file, f"atomic_sum<{kind}>", 4, 96,
             lambda d=dtype: (ints(1003, 0, 99, d), np.zeros(5, d), 5, 1003),
-            lambda x, sums, slots, n: {1: [x[k::5].sum() for k in range(5)]},
-        )  # fmt: skip
-    yield RawCase(
-        "atomic-tickets", file, "tickets", 5, 48,
+            lambda x, sums, slots, n: {1: [x[k::5].sum() for k in range(5)]})  # fmt: skip
+    yield RawCase("atomic-tickets", file, "tickets", 5, 48,
         lambda: (np.array([7], "i4"), blank(240, "i4")),
-        lambda counter, mine: {0: [247], 1: np.arange(7, 247)}, unordered=(1,),
-    )  # fmt: skip
-    yield RawCase(
-        "compare-and-swap", file, "compare_and_swap", 2, 128,
-        lambda: (floats(200, 1, 99), np.zeros(1, "f4"), ints(200, 0, 2**31, "u8") * np.uint64(2)
-                 + np.uint64(1), np.ones(1, "u8"), 200),
-        lambda x, largest, factors, product, n: {1: [x.max()], 3: [np.multiply.reduce(factors)]},
+        lambda counter, mine: {0: [247], 1: np.arange(7, 247)}, unordered=(1,))  # fmt: skip
+    yield RawCase("compare-and-swap", file, "compare_and_swap", 2, 128,
+        lambda: (floats(200, 1, 99), np.zeros(1, "f4"),
+                 ints(200, 0, 2**31, "u8") * np.uint64(2) + np.uint64(1), np.ones(1, "u8"), 200),
+        lambda x, largest, factors, product, n: {1: [x.max()], 3: [np.multiply.reduce(factors)]}
     )  # fmt: skip
 
     def distinct(x: Array, bitmap: Array, count: Array, n: int) -> dict[int, Array]:
@@ -451,10 +257,8 @@ def atomic_cases() -> Iterator[RawCase]:
         bits = (seen.reshape(64, 32).astype(np.uint64) << np.arange(32, dtype=np.uint64)).sum(1)
         return {1: bits, 2: np.array([np.count_nonzero(seen)])}
 
-    yield RawCase(
-        "count-distinct", file, "count_distinct", 8, 128,
-        lambda: (ints(1000, 0, 2048, "u2"), np.zeros(64, "u4"), np.zeros(1, "i4"), 1000),
-        distinct,
+    yield RawCase("count-distinct", file, "count_distinct", 8, 128,
+        lambda: (ints(1000, 0, 2048, "u2"), np.zeros(64, "u4"), np.zeros(1, "i4"), 1000), distinct
     )  # fmt: skip
 
     def scoped(x: Array, block: Array, system: Array, n: int) -> dict[int, Array]:
@@ -464,69 +268,43 @@ def atomic_cases() -> Iterator[RawCase]:
             2: np.array([x.sum(), np.bitwise_xor.reduce(x)]),
         }
 
-    yield RawCase(
-        "atomic-scopes", file, "scoped", 5, 64,
-        lambda: (ints(300, -99, 99), np.zeros((5, 2), "i4"), np.zeros(2, "i4"), 300),
-        scoped,
+    yield RawCase("atomic-scopes", file, "scoped", 5, 64,
+        lambda: (ints(300, -99, 99), np.zeros((5, 2), "i4"), np.zeros(2, "i4"), 300), scoped
     )  # fmt: skip
 
     def shared(x: Array, sums: Array, counts: Array, doubles: Array, n: int) -> dict[int, Array]:
         kept = np.pad(np.maximum(x, 0), (0, 384 - n)).reshape(4, 96)
         return {1: kept.sum(1), 2: (kept > 0).sum(1), 3: kept.sum(1) * 0.5}
 
-    yield RawCase(
-        "atomic-shared", file, "shared_counters", 4, 96,
+    yield RawCase("atomic-shared", file, "shared_counters", 4, 96,
         lambda: (ints(350, -9, 9, "f4"), blank(4, "f4"), blank(4, "i4"), blank(4, "f8"), 350),
-        shared,
-    )  # fmt: skip
-    yield RawCase(
-        "atomic-half2", file, "atomic_half2", 2, 64,
+        shared)  # fmt: skip
+    yield RawCase("atomic-half2", file, "atomic_half2", 2, 64,
         lambda: (ints((100, 2), 0, 9, "f2"), np.zeros(2, "f2"), np.zeros(1, "f2"), 100),
-        lambda x, total, first, n: {1: x.sum(0), 2: [x[:, 0].sum()]},
-    )  # fmt: skip
-    yield RawCase(
-        "lock-of-blocks", file, "locked_update", 20, 32,
+        lambda x, total, first, n: {1: x.sum(0), 2: [x[:, 0].sum()]})  # fmt: skip
+    yield RawCase("lock-of-blocks", file, "locked_update", 20, 32,
         lambda: (np.zeros(1, "i4"), np.zeros(1, "i4"), np.zeros(1, "i4")),
-        lambda lock, total, turns: {0: [0], 1: [190], 2: [20]},
-    )  # fmt: skip
+        lambda lock, total, turns: {0: [0], 1: [190], 2: [20]})  # fmt: skip
 
 
 def shared_memory_cases() -> Iterator[RawCase]:
     file = "shared_memory.cu"
-    yield RawCase(
-        "reverse-static", file, "reverse_static", 1, 256,
-        lambda: (ints(199, 0, 999), 199), lambda x, n: {0: x[::-1]},
-    )  # fmt: skip
-    yield RawCase(
-        "reverse-dynamic", file, "reverse_dynamic", 3, 70,
-        lambda: (ints((3, 70), 0, 999), 70), lambda x, n: {0: x[:, ::-1]}, shared_mem=280,
-    )  # fmt: skip
-    yield RawCase(
-        "neighbours-dynamic", file, "neighbours_dynamic", 3, 64,
-        lambda: (ints(150, 0, 999, "f4"), blank(160, "f4"), 150),
-        lambda x, out, n: {1: filled(out, x + x[np.arange(150) ^ 1])}, shared_mem=256,
-    )  # fmt: skip
-    yield RawCase(
-        "aligned-tiles", file, "aligned_tiles<64>", 1, 64,
-        lambda: (ints(64, 0, 999, "f4"), blank(64, "f4")), lambda x, out: {1: x[::-1] + x[5]},
-    )  # fmt: skip
-    yield RawCase(
-        "carved-buffer", file, "carved", 1, 64,
-        lambda: (floats(51, -1, 1, "f8"), ints(51, 0, 51), ints(51, 0, 256, "u1"),
-                 blank(51, "f8"), 51),
-        lambda x, k, b, out, n: {3: x[k] + b[::-1]}, shared_mem=51 * 13,
-    )  # fmt: skip
+    yield RawCase("aligned-tiles", file, "aligned_tiles<64>", 1, 64,
+        lambda: (ints(64, 0, 999, "f4"), blank(64, "f4")),
+        lambda x, out: {1: x[::-1] + x[5]})  # fmt: skip
+    yield RawCase("carved-buffer", file, "carved", 1, 64,
+        lambda: (floats(51, -1, 1, "f8"), ints(51, 0, 51), ints(51, 0, 256, "u1"), blank(51, "f8"),
+                 51),
+        lambda x, k, b, out, n: {3: x[k] + b[::-1]}, shared_mem=51 * 13)  # fmt: skip
     for kind, dtype in (
         ("unsigned char", "u1"),
         ("float", "f4"),
         ("double", "f8"),
         ("short", "i2"),
     ):
-        yield RawCase(
-            f"reverse-blocks-{kind}", file, f"reverse_blocks<{kind}>", 4, 48,
+        yield RawCase(f"reverse-blocks-{kind}", file, f"reverse_blocks<{kind}>", 4, 48,
             lambda d=dtype: (ints((4, 48), 0, 99, d), blank((4, 48), d)),
-            lambda x, out: {1: x[:, ::-1]}, shared_mem=48 * np.dtype(dtype).itemsize,
-        )  # fmt: skip
+            lambda x, out: {1: x[:, ::-1]}, shared_mem=48 * np.dtype(dtype).itemsize)  # fmt: skip
 
     def buckets(x: Array, counts: Array, sums: Array, n: int) -> dict[int, Array]:
         which = (x & 1) * 4 + (x >> 1 & 3)
@@ -535,69 +313,47 @@ def shared_memory_cases() -> Iterator[RawCase]:
             2: np.bincount(which, x, minlength=8).astype(int),
         }
 
-    yield RawCase(
-        "buckets", file, "buckets", 1, 64,
+    yield RawCase("buckets", file, "buckets", 1, 64,
         lambda: ((np.arange(45) * 5 % 101).astype("i2")[:40], blank(9, "i4"), blank(8, "i4"), 40),
-        buckets,
-    )  # fmt: skip
+        buckets)  # fmt: skip
 
     def ping_pong(x: Array, steps: int) -> dict[int, Array]:
         for _ in range(steps):
             x = np.roll(x, 1, 1) + 2 * x - np.roll(x, -1, 1)
         return {0: x}
 
-    yield RawCase(
-        "ping-pong", file, "ping_pong", 3, 64, lambda: (ints((3, 64), -9, 9), 7), ping_pong
-    )
+    yield RawCase("ping-pong", file, "ping_pong", 3, 64,
+        lambda: (ints((3, 64), -9, 9), 7), ping_pong)  # fmt: skip
 
 
 def variable_cases() -> Iterator[RawCase]:
     file = "constants.cu"
     coefficients = np.array([3, -1, 0.5, 2, 77, 77, 77, 77], "f4")
-    yield RawCase(
-        "polynomial", file, "polynomial", 4, 64,
+    yield RawCase("polynomial", file, "polynomial", 4, 64,
         lambda: (ints(250, -9, 9, "f4"), blank(250, "f4"), 250),
         lambda x, y, n: {1: 3 - x + x**2 / 2 + 2 * x**3},
         variables={"coefficients": coefficients, "degree": np.int32(3)},
-        variables_after={"coefficients": coefficients, "primes": np.array([2, 3, 5, 7, 11, 13])},
+        variables_after={"coefficients": coefficients, "primes": np.array([2, 3, 5, 7, 11, 13])}
     )  # fmt: skip
 
-    def exponents(numbers: Array, out: Array, n: int) -> dict[int, Array]:
-        result = np.zeros((n, 6), "i4")
-        for column, prime in enumerate((2, 3, 5, 7, 11, 13)):
-            for power in range(1, 15):
-                result[:, column] += numbers.astype(np.int64) % prime**power == 0
-        return {1: result}
-
-    yield RawCase(
-        "prime-factors", file, "prime_factors", 4, 50,
-        lambda: (ints(180, 1, 30000), blank((180, 6), "i4"), 180), exponents,
-        variables={"primes": np.array([2, 3, 5, 7, 11, 13], "i4")},
-    )  # fmt: skip
     values = ints(203, -50, 50, "f8")
-    yield RawCase(
-        "device-variables", file, "accumulate", 2, 128, lambda: (values.copy(), 203),
+    yield RawCase("device-variables", file, "accumulate", 2, 128,
+        lambda: (values.copy(), 203),
         lambda x, n: {},
         variables={"totals": np.arange(4.0), "launches_seen": np.int32(0),
-                   "settings::scale": np.float64(0.5)},
+         "settings::scale": np.float64(0.5)},
         variables_after={
-            "totals": np.arange(4.0) + 2 * 0.5 * np.array([values[k::4].sum() for k in range(4)]),
-            "launches_seen": np.int32(2),
-        },
-        steps=({}, {}),
-    )  # fmt: skip
-    yield RawCase(
-        "device-table", file, "test_bits", 2, 64,
+"totals": np.arange(4.0) + 2 * 0.5 * np.array([values[k::4].sum() for k in range(4)]),
+"launches_seen": np.int32(2),
+}, steps=({}, {}))  # fmt: skip
+    yield RawCase("device-table", file, "test_bits", 2, 64,
         lambda: (ints(12, 0, 256, "u1"), np.zeros(96, bool), 96),
-        lambda x, bits, n: {1: np.unpackbits(x, bitorder="little").astype(bool)},
-    )  # fmt: skip
+        lambda x, bits, n: {1: np.unpackbits(x, bitorder="little").astype(bool)})  # fmt: skip
     offsets = np.array([[1, 2, 3], [-40, -50, -60]], "i2")
-    yield RawCase(
-        "device-array-2d", file, "shift_by_offsets", 1, 40,
+    yield RawCase("device-array-2d", file, "shift_by_offsets", 1, 40,
         lambda: (ints(100, -99, 99, "i2"), blank(100, "i2"), 100),
         lambda x, out, n: {1: x + offsets[np.arange(100) % 2, np.arange(100) % 3]},
-        variables={"settings::offsets": offsets},
-    )  # fmt: skip
+        variables={"settings::offsets": offsets})  # fmt: skip
     kernel = np.arange(25, dtype="f4").reshape(5, 5) - 7
 
     def convolved(image: Array, out: Array, height: int, width: int) -> dict[int, Array]:
@@ -607,65 +363,18 @@ def variable_cases() -> Iterator[RawCase]:
         )
         return {1: sum(parts)}
 
-    yield RawCase(
-        "convolution", file, "convolve_5x5", (3, 4), (16, 8),
+    yield RawCase("convolution", file, "convolve_5x5", (3, 4), (16, 8),
         lambda: (ints((29, 41), -20, 20, "f4"), blank((29, 41), "f4"), 29, 41), convolved,
-        variables={"filter": kernel},
-    )  # fmt: skip
+        variables={"filter": kernel})  # fmt: skip
 
 
 def cooperative_cases() -> Iterator[RawCase]:
     file = "cooperative.cu"
-    for width in (32, 16, 4):
-        yield RawCase(
-            f"tile-sums-{width}", file, f"tile_sums<{width}>", 2, 64,
-            lambda w=width: (ints(128, -99, 99), blank(128 // w, "i4")),
-            lambda x, out, w=width: {1: x.reshape(-1, w).sum(1)},
-        )  # fmt: skip
-    yield RawCase(
-        "sum-by-block", file, "sum_by_block", 3, 64,
-        lambda: (ints(1000, -99, 99), blank(3, "i4"), 1000),
-        lambda x, out, n: {1: np.pad(x, (0, 152)).reshape(-1, 3, 64).sum((0, 2))}, shared_mem=256,
-    )  # fmt: skip
 
-    def ranks(out: Array) -> dict[int, Array]:
-        rank = np.arange(64)
-        return {
-            0: np.stack([rank, rank * 0 + 64, rank % 8, rank * 0 + 8, rank // 8,
-                         rank // 16 * 100 + rank // 4 % 4 * 10 + rank % 4], 1)
-        }  # fmt: skip
-
-    yield RawCase(
-        "group-ranks", file, "ranks", 1, (4, 4, 4), lambda: (blank((64, 6), "i4"),), ranks
-    )
-
-    def tile_votes(x: Array, masks: Array, some: Array, every: Array) -> dict[int, Array]:
-        flags = x.reshape(-1, 16) > 0
-        return {1: (flags << np.arange(16)).sum(1), 2: flags.any(1) * 1, 3: flags.all(1) * 1}
-
-    yield RawCase(
-        "tile-votes", file, "tile_votes", 2, 64,
-        lambda: (np.concatenate([ints(80, -9, 9), ints(32, -9, 0), ints(16, 1, 9)]),
-                 blank(8, "u4"), blank(8, "i4"), blank(8, "i4")),
-        tile_votes,
-    )  # fmt: skip
-
-    def tile_shuffles(x: Array, out: Array) -> dict[int, Array]:
-        tiles = x.reshape(-1, 4)
-        columns = [np.repeat(tiles.sum(1), 4), np.repeat(tiles[:, 0], 4),
-                   tiles[:, [0, 0, 1, 2]].reshape(-1)]  # fmt: skip
-        return {1: np.stack(columns, 1)}
-
-    yield RawCase(
-        "tile-shuffles", file, "tile_shuffles", 2, 64,
-        lambda: (ints(128, -99, 99, "f4"), blank((128, 3), "f4")), tile_shuffles,
-    )  # fmt: skip
-    yield RawCase(
-        "coalesced-groups", file, "filter_positive", 4, 96,
+    yield RawCase("coalesced-groups", file, "filter_positive", 4, 96,
         lambda: (ints(350, -99, 99), blank(350, "i4"), np.zeros(1, "i4"), 350),
         lambda x, out, count, n: {1: filled(out, x[x > 0]), 2: [np.count_nonzero(x > 0)]},
-        unordered=(1,),
-    )  # fmt: skip
+        unordered=(1,))  # fmt: skip
     for steps in (4, 5):
 
         def ring(even: Array, odd: Array, n: int, steps: int) -> dict[int, Array]:
@@ -675,15 +384,9 @@ def cooperative_cases() -> Iterator[RawCase]:
                 pair[1 - step % 2] = np.roll(x, 1) + np.roll(x, -1) - x
             return dict(enumerate(pair))
 
-        yield RawCase(
-            f"grid-sync-{steps}", file, "ring_average", 4, 64,
-            lambda s=steps: (ints(501, -9, 9), blank(501, "i4"), 501, s), ring, cooperative=True,
+        yield RawCase(f"grid-sync-{steps}", file, "ring_average", 4, 64,
+            lambda s=steps: (ints(501, -9, 9), blank(501, "i4"), 501, s), ring, cooperative=True
         )  # fmt: skip
-    yield RawCase(
-        "grid-sync-normalise", file, "normalise", 3, 128,
-        lambda: (2.0 ** ints(1000, 0, 4, "f4"), blank(1000, "f4"), np.zeros(1, "f4"), 1000),
-        lambda x, out, total, n: {1: x / x.sum(), 2: [x.sum()]}, cooperative=True,
-    )  # fmt: skip
 
 
 def cases() -> Iterator[RawCase]:

@@ -55,11 +55,9 @@ def reductions() -> Iterator[RawCase]:
     file = "warp_reductions.cu"
     numbers = lambda: ints(N, -999, 999)  # noqa: E731
     for size in (32, 64, 256):
-        yield RawCase(
-            f"volatile-sums-{size}", file, f"volatile_sums<{size}u>", 4, size,
+        yield RawCase(f"volatile-sums-{size}", file, f"volatile_sums<{size}u>", 4, size,
             lambda size=size: (ints(4 * size, -999, 999), blank(4, "i4")),
-            lambda x, y: {1: x.reshape(4, -1).sum(axis=1)},
-        )  # fmt: skip
+            lambda x, y: {1: x.reshape(4, -1).sum(axis=1)})  # fmt: skip
     yield mapped(
         "volatile_argmax", file, lambda: floats(N, -1, 1),
         lambda x: rows(x).argmax(axis=1) + np.arange(0, N, 32), size=32,
@@ -83,11 +81,9 @@ def reductions() -> Iterator[RawCase]:
         lambda x: before(running(np.maximum.accumulate, 16)(x), 16, -1),
     )  # fmt: skip
     for block in (32, 96, 256):
-        yield RawCase(
-            f"block-total-{block}", file, "block_total", 2, block,
+        yield RawCase(f"block-total-{block}", file, "block_total", 2, block,
             lambda block=block: (ints(2 * block, -999, 999), blank(2 * block, "i4")),
-            lambda x, y, block=block: {1: each(x, block, rows(x, block).sum(axis=1))},
-        )  # fmt: skip
+            lambda x, y, block=block: {1: each(x, block, rows(x, block).sum(axis=1))})  # fmt: skip
 
     def segments(x: Array, heads: Array, out: Array) -> dict[int, Array]:
         total, found = 0, []
@@ -96,11 +92,9 @@ def reductions() -> Iterator[RawCase]:
             found.append(total)
         return {2: np.array(found)}
 
-    yield RawCase(
-        "segmented-scan", file, "segmented_scan", 4, 128,
+    yield RawCase("segmented-scan", file, "segmented_scan", 4, 128,
         lambda: (ints(N, -99, 99), (ints(N, 0, 5, seed=2) == 0).astype("i4"), blank(N, "i4")),
-        segments,
-    )  # fmt: skip
+        segments)  # fmt: skip
 
     def products(x: Array, out: Array) -> dict[int, Array]:
         z = rows(x.view("c8")[:, 0]).astype("c16").prod(axis=1)
@@ -110,11 +104,9 @@ def reductions() -> Iterator[RawCase]:
         turns = floats(N, 0, 6, "f8")
         return np.stack([np.cos(turns), np.sin(turns)], axis=1).astype("f4")
 
-    yield RawCase(
-        "pair-products", file, "pair_products", 4, 128,
-        lambda: (rotations(), blank((N // 32, 2), "f4")), products,
-        rtol=1e-4, atol=1e-5, why="31 products of complex numbers in float32",
-    )  # fmt: skip
+    yield RawCase("pair-products", file, "pair_products", 4, 128,
+        lambda: (rotations(), blank((N // 32, 2), "f4")), products, rtol=1e-4, atol=1e-5,
+        why="31 products of complex numbers in float32")  # fmt: skip
     yield mapped("syncwarp_sums", file, numbers, lambda x: rows(x).sum(axis=1), size=32)
 
     def halves(x: Array) -> Array:
@@ -122,24 +114,19 @@ def reductions() -> Iterator[RawCase]:
         return held - held[:, ::-1]
 
     yield mapped("syncwarp_halves", file, numbers, halves, block=32, size=2)
-    yield RawCase(
-        "blelloch", file, "blelloch", 2, 128, lambda: (numbers(), blank(N, "i4")),
-        lambda x, y: {1: (rows(x, 256).cumsum(axis=1) - rows(x, 256)).reshape(-1)},
-    )  # fmt: skip
-    yield RawCase(
-        "last-block", file, "last_block_total", 40, 64,
+    yield RawCase("blelloch", file, "blelloch", 2, 128,
+        lambda: (numbers(), blank(N, "i4")),
+        lambda x, y: {1: (rows(x, 256).cumsum(axis=1) - rows(x, 256)).reshape(-1)})  # fmt: skip
+    yield RawCase("last-block", file, "last_block_total", 40, 64,
         lambda: (ints(40 * 256, 0, 99), blank(40, "i4"), np.zeros(1, "u4"), blank(1, "i4")),
         lambda x, sums, done, total: {1: (x & 1).reshape(40, -1).sum(axis=1), 3: [(x & 1).sum()]},
-        steps=({}, {}),
-    )  # fmt: skip
-    yield RawCase(
-        "look-back", file, "look_back_scan", 60, 128,
+        steps=({}, {}))  # fmt: skip
+    yield RawCase("look-back", file, "look_back_scan", 60, 128,
         lambda: (ints(60 * 128, 0, 2**16, "u4"), blank(60 * 128, "u4"), np.zeros(60, "u8"),
                  np.zeros(1, "u4")),
         lambda x, y, state, tickets: {
             1: x.cumsum(dtype="u4"), 2: x.cumsum(dtype="u8")[127::128] | 2 << 32, 3: [60],
-        },
-    )  # fmt: skip
+        })  # fmt: skip
 
 
 def votes() -> Iterator[RawCase]:
@@ -156,22 +143,18 @@ def votes() -> Iterator[RawCase]:
         return {1: found, 2: np.array(counts)}
 
     for n in (N, 300):
-        yield RawCase(
-            f"compact-in-order-{n}", file, "compact_in_order", 4, 128,
-            lambda n=n: (numbers(), blank(N, "i4"), blank(4, "i4"), n), compacted,
-        )  # fmt: skip
+        yield RawCase(f"compact-in-order-{n}", file, "compact_in_order", 4, 128,
+            lambda n=n: (numbers(), blank(N, "i4"), blank(4, "i4"), n), compacted)  # fmt: skip
     yield mapped(
         "partition_signs", file, numbers,
         lambda x: np.take_along_axis(rows(x), np.argsort(rows(x) >= 0, axis=1, kind="stable"), 1),
     )  # fmt: skip
     for name, case in (("aggregated_filter", file), ("coalesced_filter", "warp_groups.cu")):
         keep = (lambda x: x > 50) if name == "aggregated_filter" else (lambda x: x % 5 == 0)
-        yield RawCase(
-            name.replace("_", "-"), case, name, 4, 128,
+        yield RawCase(name.replace("_", "-"), case, name, 4, 128,
             lambda: (numbers(), blank(N, "i4"), np.zeros(1, "i4")),
             lambda x, y, count, keep=keep: {1: filled(y, x[keep(x)]), 2: [keep(x).sum()]},
-            unordered=(1,),
-        )  # fmt: skip
+            unordered=(1,))  # fmt: skip
 
     def runs(x: Array, out: Array, counts: Array) -> dict[int, Any]:
         found, sizes = out.copy(), []
@@ -182,17 +165,14 @@ def votes() -> Iterator[RawCase]:
             sizes.append(starts.size)
         return {1: found, 2: np.array(sizes)}
 
-    yield RawCase(
-        "run-lengths", file, "run_lengths", 4, 128,
+    yield RawCase("run-lengths", file, "run_lengths", 4, 128,
         lambda: (ints(N, 0, 3) * (np.arange(N) > 64), blank((N, 2), "i4"), blank(N // 32, "i4")),
-        runs,
-    )  # fmt: skip
+        runs)  # fmt: skip
     in_rows = lambda size: lambda x: np.sort(rows(x, size), axis=1)  # noqa: E731
     yield mapped("bitonic_warp", file, numbers, in_rows(32))
-    yield RawCase(
-        "bitonic-volatile", file, "bitonic_volatile", N // 64, 32,
-        lambda: (floats(N, -1, 1), blank(N, "f4")), lambda x, y: {1: in_rows(64)(x).reshape(-1)},
-    )  # fmt: skip
+    yield RawCase("bitonic-volatile", file, "bitonic_volatile", N // 64, 32,
+        lambda: (floats(N, -1, 1), blank(N, "f4")),
+        lambda x, y: {1: in_rows(64)(x).reshape(-1)})  # fmt: skip
 
     def odd_even(x: Array) -> tuple[Array, Array]:
         rounds = []
@@ -207,28 +187,22 @@ def votes() -> Iterator[RawCase]:
             rounds.append(turn)
         return in_rows(32)(x), np.array(rounds)
 
-    yield RawCase(
-        "odd-even", file, "odd_even_warp", 4, 128,
+    yield RawCase("odd-even", file, "odd_even_warp", 4, 128,
         lambda: (ints(N, -99, 99, "i2"), blank(N, "i2"), blank(N // 32, "i4")),
-        lambda x, y, z: {1: odd_even(x)[0].reshape(-1), 2: odd_even(x)[1]},
-    )  # fmt: skip
+        lambda x, y, z: {1: odd_even(x)[0].reshape(-1), 2: odd_even(x)[1]})  # fmt: skip
     yield mapped("radix_warp", file, lambda: ints(N, 0, 256, "u1"), in_rows(32), dtypes="u1")
     for shift in (0, 28):
-        yield RawCase(
-            f"radix-step-{shift}", file, "radix_step", 4, 128,
+        yield RawCase(f"radix-step-{shift}", file, "radix_step", 4, 128,
             lambda shift=shift: (ints(N, 0, 2**32, "u4"), blank(N, "u4"), shift),
             lambda x, y, shift: {
                 1: np.take_along_axis(
                     rows(x, 128),
                     np.argsort(rows(x, 128) >> np.uint32(shift) & 15, axis=1, kind="stable"), 1,
                 ).reshape(-1)
-            },
-        )  # fmt: skip
-    yield RawCase(
-        "warp-histograms", file, "warp_histograms", 3, 128,
+            })  # fmt: skip
+    yield RawCase("warp-histograms", file, "warp_histograms", 3, 128,
         lambda: (ints(5000, 0, 256, "u1"), np.ones(64, "u4"), 5000),
-        lambda x, bins, n: {1: bins + np.bincount(x & 63, minlength=64)},
-    )  # fmt: skip
+        lambda x, bins, n: {1: bins + np.bincount(x & 63, minlength=64)})  # fmt: skip
 
     def ranks(x: Array) -> tuple[Array, Array]:
         same = rows(x)[:, :, None] == rows(x)[:, None, :]
@@ -241,11 +215,9 @@ def votes() -> Iterator[RawCase]:
         same = rows(keys)[:, :, None] == rows(keys)[:, None, :]
         return (same * rows(values)[:, None, :]).sum(axis=2).reshape(-1)
 
-    yield RawCase(
-        "sums-by-key", file, "sums_by_key", 4, 128,
+    yield RawCase("sums-by-key", file, "sums_by_key", 4, 128,
         lambda: (ints(N, 0, 5), ints(N, -99, 99, seed=2), blank(N, "i4")),
-        lambda keys, values, y: {2: by_key(keys, values)},
-    )  # fmt: skip
+        lambda keys, values, y: {2: by_key(keys, values)})  # fmt: skip
 
     def agreed(x: Array) -> tuple[Array, Array]:
         all_same = (rows(x) == rows(x)[:, :1]).all(axis=1)
@@ -269,18 +241,14 @@ def votes() -> Iterator[RawCase]:
         "gcd_of_warp", file, lambda: ints(N, 1, 99) * np.repeat(ints(N // 32, 1, 9, seed=2), 32),
         lambda x: each(x, 32, np.gcd.reduce(rows(x), axis=1)),
     )  # fmt: skip
-    yield RawCase(
-        "transpose-8", file, "transpose_8_by_8", 2, 64,
+    yield RawCase("transpose-8", file, "transpose_8_by_8", 2, 64,
         lambda: (ints(8 * 128, -999, 999), blank(8 * 128, "i4")),
-        lambda x, y: {1: x.reshape(-1, 8, 8).transpose(0, 2, 1).reshape(-1)},
-    )  # fmt: skip
-    yield RawCase(
-        "first-above", file, "first_above", 4, 128,
+        lambda x, y: {1: x.reshape(-1, 8, 8).transpose(0, 2, 1).reshape(-1)})  # fmt: skip
+    yield RawCase("first-above", file, "first_above", 4, 128,
         lambda: (numbers(), 95, blank(N, "i4")),
         lambda x, limit, y: {
             2: each(x, 32, [next((v for v in row if v > limit), -1) for row in rows(x).tolist()])
-        },
-    )  # fmt: skip
+        })  # fmt: skip
 
 
 def groups() -> Iterator[RawCase]:
@@ -318,10 +286,8 @@ def groups() -> Iterator[RawCase]:
         of_tile = each(x, 4, rows(x, 4).sum(axis=1)) * 100 + np.arange(N) % 32 // 4
         return {1: np.stack([of_tile, each(x, 32, rows(x).sum(axis=1))], axis=1).reshape(-1)}
 
-    yield RawCase(
-        "tiles-of-tiles", file, "tiles_of_tiles", 4, 128, lambda: (numbers(), blank(2 * N, "i4")),
-        nested,
-    )  # fmt: skip
+    yield RawCase("tiles-of-tiles", file, "tiles_of_tiles", 4, 128,
+        lambda: (numbers(), blank(2 * N, "i4")), nested)  # fmt: skip
     yield mapped(
         "maxima_of_groups", file, numbers,
         lambda x: tuple(each(x, size, rows(x, size).max(axis=1)) for size in (16, 128)), outputs=2,
@@ -349,10 +315,8 @@ def groups() -> Iterator[RawCase]:
         sums = (same * rows(values, 16)[:, None, :]).sum(axis=2)
         return {2: sums.reshape(-1), 3: same.sum(axis=2).reshape(-1)}
 
-    yield RawCase(
-        "sums-by-label", file, "sums_by_label", 4, 128,
-        lambda: (ints(N, 0, 4), numbers(), blank(N, "i4"), blank(N, "i4")), labels,
-    )  # fmt: skip
+    yield RawCase("sums-by-label", file, "sums_by_label", 4, 128,
+        lambda: (ints(N, 0, 4), numbers(), blank(N, "i4"), blank(N, "i4")), labels)  # fmt: skip
 
     def thirds(x: Array) -> tuple[Array, Array]:
         ballots, after = np.zeros(N, "u4"), np.full(N, -1)
@@ -364,11 +328,9 @@ def groups() -> Iterator[RawCase]:
         return ballots, after
 
     yield mapped("coalesced_votes", file, numbers, thirds, outputs=2, dtypes="u4,i4")
-    yield RawCase(
-        "norms-of-rows", file, "norms_of_rows", 3, (16, 4),
+    yield RawCase("norms-of-rows", file, "norms_of_rows", 3, (16, 4),
         lambda: (ints((12, 37), -99, 99, "f4"), blank(12, "f4"), 37),
-        lambda m, y, columns: {1: np.abs(m).sum(axis=1)},
-    )  # fmt: skip
+        lambda m, y, columns: {1: np.abs(m).sum(axis=1)})  # fmt: skip
 
 
 def cases() -> Iterator[RawCase]:

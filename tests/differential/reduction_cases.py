@@ -186,53 +186,41 @@ def dtype_cases() -> Iterator[ReductionCase]:
     axes: tuple[Axis, ...] = (0, 1, None)
     for number, dtype in enumerate(DTYPES):
         for axis in axes:
-            yield ReductionCase(
-                f"sum-{dtype}-{axis}", SUM, lambda d=dtype: (numbers(d, shape),), total, axis,
-                modes=("stepped",) if axis == 1 else ("new",),
-            )  # fmt: skip
+            yield ReductionCase(f"sum-{dtype}-{axis}", SUM,
+                lambda d=dtype: (numbers(d, shape),), total, axis,
+                modes=("stepped",) if axis == 1 else ("new",))  # fmt: skip
         chosen = [axes[(number + k) % 3] for k in range(3)]
-        yield ReductionCase(
-            f"squares-{dtype}", SQUARES, lambda d=dtype: (numbers(d, shape),), squares, chosen[0],
-            modes=("new", "f"),
+        yield ReductionCase(f"squares-{dtype}", SQUARES,
+            lambda d=dtype: (numbers(d, shape),), squares, chosen[0], modes=("new", "f")
         )  # fmt: skip
         if number % 2:
 
             def rarely(d: Any = dtype) -> tuple[Array]:
                 return (rare(d, shape),)
 
-            yield ReductionCase(
-                f"any-{dtype}", ANY, rarely, any_of, chosen[1], modes=("new",)
-            )  # fmt: skip
+            yield ReductionCase(f"any-{dtype}", ANY, rarely, any_of, chosen[1], modes=("new",))
         else:
 
             def mostly(d: Any = dtype) -> tuple[Array]:
                 return ((rare(d, shape) == 0).astype(d),)
 
-            yield ReductionCase(
-                f"all-{dtype}", ALL, mostly, all_of, chosen[1], modes=("new",)
-            )  # fmt: skip
+            yield ReductionCase(f"all-{dtype}", ALL, mostly, all_of, chosen[1], modes=("new",))
         if dtype.kind == "c":
             continue
         kernel, expected = ((LEAST, least), (GREATEST, greatest))[number // 2 % 2]
-        yield ReductionCase(
-            f"{kernel.name}-{dtype}", kernel, lambda d=dtype: (numbers(d, shape, 2),), expected,
-            chosen[2], modes=("new",),
+        yield ReductionCase(f"{kernel.name}-{dtype}", kernel,
+            lambda d=dtype: (numbers(d, shape, 2),), expected, chosen[2], modes=("new",)
         )  # fmt: skip
 
 
 def accumulation_cases() -> Iterator[ReductionCase]:
     """What a total is held in."""
     for spelling in ("int8", "signed char"):
-        yield ReductionCase(
-            f"float32-in-{spelling}",
+        yield ReductionCase(f"float32-in-{spelling}",
             ReductionKernel(
                 "T x", "T y", "x", "a + b", "y = a", "0", "in_one_byte", reduce_type=spelling
             ),
-            lambda: (values(F32, (3, 50)) % 3,),
-            total,
-            1,
-            modes=("new",),
-        )
+            lambda: (values(F32, (3, 50)) % 3,), total, 1, modes=("new",))  # fmt: skip
 
     def large_first() -> tuple[Array]:
         x = np.ones((4, 301), F32)
@@ -241,45 +229,26 @@ def accumulation_cases() -> Iterator[ReductionCase]:
         return (x,)
 
     for spelling in ("double", "float64", "long long", "unsigned long long", "int64"):
-        yield ReductionCase(
-            f"large-terms-in-{spelling}",
+        yield ReductionCase(f"large-terms-in-{spelling}",
             ReductionKernel(
                 "T x", "T y", "(_type_reduce)x", "a + b", "y = a", 0,
                 f"in_{spelling.replace(' ', '_')}", reduce_type=spelling,
-            ),
-            large_first,
-            with_dtypes(F32)(lambda x, **how: np.add.reduce(x, dtype=np.float64, **how)),
-            1,
-            modes=("new",),
-        )  # fmt: skip
-    yield ReductionCase(
-        "wide-output",
+            ), large_first,
+            with_dtypes(F32)(lambda x, **how: np.add.reduce(x, dtype=np.float64, **how)), 1,
+            modes=("new",))  # fmt: skip
+    yield ReductionCase("wide-output",
         ReductionKernel("int8 x", "int64 y", "x", "a + b", "y = a", "0", "wide"),
         lambda: (numbers(I8, (50, 60)),),
-        lambda x, **how: np.add.reduce(x, dtype=np.int64, **how),
-        0,
-    )
+        lambda x, **how: np.add.reduce(x, dtype=np.int64, **how), 0)  # fmt: skip
     by_output = ReductionKernel("T x", "U y", "x", "a + b", "y = a", "0", "by_output")
     for axis in (0, 1):
-        yield ReductionCase(
-            f"given-output-decides-{axis}",
-            by_output,
+        yield ReductionCase(f"given-output-decides-{axis}", by_output,
             lambda a=axis: (numbers(I8, (300, 300)), c_order(numbers(F64, 300))),
-            lambda x, y, **how: np.add.reduce(x, dtype=np.float64, **how),
-            axis,
-        )
-    yield ReductionCase(
-        "type-variable-of-an-output",
-        ReductionKernel(
-            "T x", "U y", "x", "a + b", "y = a", "0", "by_variable", reduce_type="U"
-        ),
+            lambda x, y, **how: np.add.reduce(x, dtype=np.float64, **how), axis)  # fmt: skip
+    yield ReductionCase("type-variable-of-an-output",
+        ReductionKernel("T x", "U y", "x", "a + b", "y = a", "0", "by_variable", reduce_type="U"),
         lambda: (numbers(I8, (30, 300)), c_order(numbers(I32, 30))),
-        lambda x, y, **how: np.add.reduce(x, dtype=np.int32, **how),
-        1,
-    )  # fmt: skip
-    np.random.default_rng(5).standard_normal((40, 500))
-    ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "norm")
-    ReductionKernel("T x", "T y", "x * conj(x)", "a + b", "y = sqrt(a)", "0", "complex_norm")
+        lambda x, y, **how: np.add.reduce(x, dtype=np.int32, **how), 1)  # fmt: skip
 
 
 def axis_cases() -> Iterator[ReductionCase]:
@@ -290,30 +259,24 @@ def axis_cases() -> Iterator[ReductionCase]:
             itertools.combinations(range(ndim), count) for count in range(ndim + 1)
         )
         for number, axes in enumerate(sets):
-            yield ReductionCase(
-                f"axes-{ndim}d-{axes}", SUM, lambda s=shape: (numbers(I64, s),), total, axes,
-                keepdims=number % 2 == 1, modes=("new", "c") if ndim == 4 else ALL_MODES,
-            )  # fmt: skip
-        yield ReductionCase(
-            f"axes-{ndim}d-None", SUM, lambda s=shape: (numbers(I64, s),), total, None
-        )
-        yield ReductionCase(
-            f"axes-{ndim}d-None-kept", SUM, lambda s=shape: (numbers(I64, s),), total, None, True
-        )
+            yield ReductionCase(f"axes-{ndim}d-{axes}", SUM,
+                lambda s=shape: (numbers(I64, s),), total, axes, keepdims=number % 2 == 1,
+                modes=("new", "c") if ndim == 4 else ALL_MODES)  # fmt: skip
+        yield ReductionCase(f"axes-{ndim}d-None", SUM,
+            lambda s=shape: (numbers(I64, s),), total, None)  # fmt: skip
+        yield ReductionCase(f"axes-{ndim}d-None-kept", SUM,
+            lambda s=shape: (numbers(I64, s),), total, None, True)  # fmt: skip
         for axis in range(-ndim, ndim):
-            yield ReductionCase(
-                f"axis-{ndim}d-{axis}", SUM, lambda s=shape: (numbers(I64, s),), total, axis,
-                keepdims=axis % 2 == 0, modes=("new",),
-            )  # fmt: skip
+            yield ReductionCase(f"axis-{ndim}d-{axis}", SUM,
+                lambda s=shape: (numbers(I64, s),), total, axis, keepdims=axis % 2 == 0,
+                modes=("new",))  # fmt: skip
     shape = (2, 1, 3, 2, 1, 2, 3, 2)
     for ndim in range(5, 9):
         for axes in (tuple(range(0, ndim, 2)), tuple(range(1, ndim, 2)), (0, ndim - 1), None):
             for layout in ("c", "stepped") if ndim % 2 else ("rotated",):
-                yield ReductionCase(
-                    f"axes-{ndim}d-{axes}-{layout}", SUM,
+                yield ReductionCase(f"axes-{ndim}d-{axes}-{layout}", SUM,
                     lambda s=shape[:ndim], a=layout: (LAYOUTS[a](numbers(I64, s)),), total, axes,
-                    modes=("new",),
-                )  # fmt: skip
+                    modes=("new",))  # fmt: skip
 
 
 def empty_cases() -> Iterator[ReductionCase]:
@@ -321,23 +284,15 @@ def empty_cases() -> Iterator[ReductionCase]:
         ndim = len(shape)
         for axis in (None, *range(ndim), *((0, k) for k in range(1, ndim)), ()):
             for keepdims in (False, True):
-                yield ReductionCase(
-                    f"empty-{shape}-{axis}-{keepdims}", SUM, lambda s=shape: (numbers(I32, s),),
-                    total, axis, keepdims,
-                )  # fmt: skip
+                yield ReductionCase(f"empty-{shape}-{axis}-{keepdims}", SUM,
+                    lambda s=shape: (numbers(I32, s),), total, axis, keepdims)  # fmt: skip
     for shape, axis in (((0, 3), 1), ((3, 0, 2), 2), ((3, 0, 2), (0, 2)), ((0,), ())):
-        yield ReductionCase(
-            f"empty-without-identity-{shape}-{axis}", LEAST,
-            lambda s=shape: (numbers(I32, s),), least, axis,
-        )  # fmt: skip
+        yield ReductionCase(f"empty-without-identity-{shape}-{axis}", LEAST,
+            lambda s=shape: (numbers(I32, s),), least, axis)  # fmt: skip
     yield ReductionCase("empty-all", ALL, lambda: (numbers(F32, (3, 0)),), all_of, 1)  # not zero
-    yield ReductionCase(
-        "empty-adds-to",
-        ADD_TO,
+    yield ReductionCase("empty-adds-to", ADD_TO,
         lambda: (numbers(F32, (3, 0)), c_order(numbers(F32, 3))),
-        lambda x, y, **how: y,
-        1,
-    )
+        lambda x, y, **how: y, 1)  # fmt: skip
 
 
 LAYOUT_AXES: tuple[Axis, ...] = (None, 0, 1, 2, (0, 1), (0, 2), (1, 2))
@@ -348,64 +303,43 @@ def layout_cases() -> Iterator[ReductionCase]:
     for number, (shape, layout, axis) in enumerate(
         grid(((5, 6, 8), (4, 33, 35)), LAYOUTS, LAYOUT_AXES)
     ):
-        yield ReductionCase(
-            f"{layout}-{shape}-{axis}", SUM,
+        yield ReductionCase(f"{layout}-{shape}-{axis}", SUM,
             lambda s=shape, a=layout: (LAYOUTS[a](numbers(F32, s)),), total, axis,
-            modes=("new", ALL_MODES[1 + number % 3]),
-        )  # fmt: skip
+            modes=("new", ALL_MODES[1 + number % 3]))  # fmt: skip
     for number, (layout, axis) in enumerate(grid(LAYOUTS, (0, 1))):
         other = list(LAYOUTS)[(number * 3 + 1) % len(LAYOUTS)]
-        yield ReductionCase(
-            f"dot-{layout}-{other}-{axis}", DOT,
-            lambda a=layout, b=other: (
-                LAYOUTS[a](numbers(F64, (34, 65))), LAYOUTS[b](numbers(F64, (34, 65), 1)),
-            ),
-            dot, axis, modes=("new",),
-        )  # fmt: skip
-        yield ReductionCase(
-            f"argmin-{layout}-{axis}", ARGMIN,
+        yield ReductionCase(f"dot-{layout}-{other}-{axis}", DOT,
+            lambda a=layout, b=other: (LAYOUTS[a](numbers(F64, (34, 65))),
+                                       LAYOUTS[b](numbers(F64, (34, 65), 1))), dot, axis,
+            modes=("new",))  # fmt: skip
+        yield ReductionCase(f"argmin-{layout}-{axis}", ARGMIN,
             lambda a=layout: (LAYOUTS[a](numbers(I8, (34, 165)) // 8),), argmin, axis,
-            modes=("new",),
-        )  # fmt: skip
+            modes=("new",))  # fmt: skip
     for dtype in (U8, np.dtype("i2"), F32, F64, COMPLEX[1]):
         for offset in range(1, 16):
-            yield ReductionCase(
-                f"misaligned-{dtype}-{offset}", SUM,
+            yield ReductionCase(f"misaligned-{dtype}-{offset}", SUM,
                 lambda d=dtype, o=offset: (misaligned(numbers(d, (9, 67)), o),), total, offset % 2,
-                modes=("new",),
-            )  # fmt: skip
-            yield ReductionCase(
-                f"misaligned-all-{dtype}-{offset}", SUM,
+                modes=("new",))  # fmt: skip
+            yield ReductionCase(f"misaligned-all-{dtype}-{offset}", SUM,
                 lambda d=dtype, o=offset: (misaligned(numbers(d, 6007), o),), total, None,
-                modes=("new",),
-            )  # fmt: skip
+                modes=("new",))  # fmt: skip
     for offset in (1, 2, 4, 6, 8, 12):
         for axis in (0, 1):
-            yield ReductionCase(
-                f"misaligned-output-{offset}-{axis}", SUM,
-                lambda o=offset, a=axis: (
-                    numbers(F64, (35, 35)), misaligned(numbers(F64, 35, 1), o),
-                ),
-                lambda x, y, **how: total(x, **how), axis,
-            )  # fmt: skip
+            yield ReductionCase(f"misaligned-output-{offset}-{axis}", SUM,
+                lambda o=offset, a=axis: (numbers(F64, (35, 35)),
+                                          misaligned(numbers(F64, 35, 1), o)),
+                lambda x, y, **how: total(x, **how), axis)  # fmt: skip
     for axis in (0, 1):
-        yield ReductionCase(
-            f"misaligned-one-of-two-{axis}", DOT,
+        yield ReductionCase(f"misaligned-one-of-two-{axis}", DOT,
             lambda: (c_order(numbers(F32, (40, 48))), misaligned(numbers(F32, (40, 48), 1), 6)),
-            dot, axis,
-        )  # fmt: skip
+            dot, axis)  # fmt: skip
         # Every row begins at another address.
-        yield ReductionCase(
-            f"zero-strides-{axis}", SUM,
+        yield ReductionCase(f"zero-strides-{axis}", SUM,
             lambda a=axis: (
                 np.broadcast_to(c_order(numbers(F32, (1, 50) if a == 0 else (40, 1))), (40, 50)),
-            ),
-            total, axis,
-        )  # fmt: skip
-    yield ReductionCase(
-        "zero-strides-everywhere", SUM,
-        lambda: (place(np.full((40, 50), 3, F32), [0, 0]),), total, 1,
-    )  # fmt: skip
+            ), total, axis)  # fmt: skip
+    yield ReductionCase("zero-strides-everywhere", SUM,
+        lambda: (place(np.full((40, 50), 3, F32), [0, 0]),), total, 1)  # fmt: skip
 
 
 def order_cases() -> Iterator[ReductionCase]:
@@ -413,16 +347,13 @@ def order_cases() -> Iterator[ReductionCase]:
     for inner in (1, 2, 3, 4, 5, 8, 15, 16, 31, 32, 33, 64):
         for dtype in (U8, F32) if inner in (3, 16, 33) else (F32,):
             for axis in ((0, 2), 1):
-                yield ReductionCase(
-                    f"3d-{axis}-inner-{inner}-{dtype}", SUM,
+                yield ReductionCase(f"3d-{axis}-inner-{inner}-{dtype}", SUM,
                     lambda n=inner, d=dtype: (numbers(d, (37, 19, n)),), total, axis,
-                    modes=("new",),
-                )  # fmt: skip
+                    modes=("new",))  # fmt: skip
     for inner in (2, 5, 16, 33):
         for axes in ((0, 2), (1, 3), (0, 3), (1, 2), (0, 1, 3), (0, 2, 3)):
-            yield ReductionCase(
-                f"4d-{axes}-inner-{inner}", SUM,
-                lambda n=inner: (numbers(F32, (7, 6, 9, n)),), total, axes, modes=("new",),
+            yield ReductionCase(f"4d-{axes}-inner-{inner}", SUM,
+                lambda n=inner: (numbers(F32, (7, 6, 9, n)),), total, axes, modes=("new",)
             )  # fmt: skip
 
 
@@ -431,11 +362,9 @@ def broadcast_cases() -> Iterator[ReductionCase]:
         ndim = max(len(first), len(second))
         for number, axis in enumerate((None, 0, ndim - 1)):
             make = (c_order, f_order, rotated)[number]
-            yield ReductionCase(
-                f"broadcast-{name}-{number}", DOT,
+            yield ReductionCase(f"broadcast-{name}-{number}", DOT,
                 lambda a=first, b=second, m=make: (m(numbers(F32, a)), c_order(numbers(F32, b, 2))),
-                dot, axis, modes=("new",),
-            )  # fmt: skip
+                dot, axis, modes=("new",))  # fmt: skip
     scaled = ReductionKernel(
         "T x, T c, T d", "T y", "c * x + d", "a + b", "y = a * d", "0", "scaled"
     )
@@ -448,20 +377,16 @@ def broadcast_cases() -> Iterator[ReductionCase]:
             c, d = (np.asarray(v).astype(x.dtype) for v in (c, d))
             return np.asarray(total(c * x + d, **how) * d).astype(x.dtype)
 
-        yield ReductionCase(
-            f"scalars-{dtype}-{c}-{d}", scaled,
-            lambda t=dtype, c=c, d=d: (values(t, (6, 30)), c, d), expected, 1, modes=("new",),
+        yield ReductionCase(f"scalars-{dtype}-{c}-{d}", scaled,
+            lambda t=dtype, c=c, d=d: (values(t, (6, 30)), c, d), expected, 1, modes=("new",)
         )  # fmt: skip
-    yield ReductionCase(
-        "scalars-by-default",
+    yield ReductionCase("scalars-by-default",
         ReductionKernel(
             "T x, T c = 2, float64 d = 0.5", "float64 y", "c * x + d", "a + b", "y = a", "0",
             "defaults",
         ),
         lambda: (values(F32, (6, 30)),),
-        lambda x, **how: total(2.0 * x.astype(np.float64) + 0.5, **how),
-        0,
-    )  # fmt: skip
+        lambda x, **how: total(2.0 * x.astype(np.float64) + 0.5, **how), 0)  # fmt: skip
 
 
 def raw_cases() -> Iterator[ReductionCase]:
@@ -475,17 +400,13 @@ def raw_cases() -> Iterator[ReductionCase]:
     )  # fmt: skip
     index = (np.arange(6 * 40, dtype=np.int32).reshape(6, 40) * 7) % 60
     for layout in LAYOUTS:
-        yield ReductionCase(
-            f"raw-first-{layout}", first,
+        yield ReductionCase(f"raw-first-{layout}", first,
             lambda a=layout: (LAYOUTS[a](numbers(F32, 40)), numbers(F32, (6, 40), 1)),
-            lambda w, x, **how: total(x * w, **how), 1, modes=("new",),
-        )  # fmt: skip
-        yield ReductionCase(
-            f"raw-middle-{layout}", middle,
-            lambda a=layout: (
-                numbers(F32, (6, 40)), LAYOUTS[a](numbers(F32, (3, 4, 5), 1)), c_order(index),
-            ),
-            lambda x, w, k, **how: total(x * w.reshape(-1)[k], **how), 0, modes=("new",),
+            lambda w, x, **how: total(x * w, **how), 1, modes=("new",))  # fmt: skip
+        yield ReductionCase(f"raw-middle-{layout}", middle,
+            lambda a=layout: (numbers(F32, (6, 40)), LAYOUTS[a](numbers(F32, (3, 4, 5), 1)),
+                              c_order(index)),
+            lambda x, w, k, **how: total(x * w.reshape(-1)[k], **how), 0, modes=("new",)
         )  # fmt: skip
     for axis, count, extents in ((0, 40, (1, 40)), (1, 6, (6, 1)), ((), 240, (6, 40))):
 
@@ -493,26 +414,20 @@ def raw_cases() -> Iterator[ReductionCase]:
             sums = total(x + w.reshape(e), **how)
             return sums + v.reshape(sums.shape) * v.dtype.type(v.size)
 
-        yield ReductionCase(
-            f"raw-last-{axis}", last,
-            lambda n=count: (numbers(I32, (6, 40)), numbers(I32, n, 1), numbers(I32, n, 2)),
-            outer, axis,
-        )  # fmt: skip
-    yield ReductionCase(
-        "raw-only",
+        yield ReductionCase(f"raw-last-{axis}", last,
+            lambda n=count: (numbers(I32, (6, 40)), numbers(I32, n, 1), numbers(I32, n, 2)), outer,
+            axis)  # fmt: skip
+    yield ReductionCase("raw-only",
         ReductionKernel(
             "raw T x", "T y", "x[_j] * x[_j]", "a + b", "y = a * x.shape()[0]", "0", "raw_only"
         ),
-        lambda: (numbers(I64, 5000),), lambda x, **how: squares(x, **how) * 5000,
-        named={"size": 5000},
-    )  # fmt: skip
-    yield ReductionCase(
-        "raw-rows",
+        lambda: (numbers(I64, 5000),),
+        lambda x, **how: squares(x, **how) * 5000, named={"size": 5000})  # fmt: skip
+    yield ReductionCase("raw-rows",
         ReductionKernel(
             "T x, raw T w", "T y", "x * w[{_i, _J}]", "a + b", "y = a", "0", "raw_rows"
         ),
-        lambda: (numbers(F32, (6, 40)), f_order(numbers(F32, (6, 40), 1))), dot, 1,
-    )  # fmt: skip
+        lambda: (numbers(F32, (6, 40)), f_order(numbers(F32, (6, 40), 1))), dot, 1)  # fmt: skip
 
 
 def _positions(x: Array) -> tuple[Array, ...]:
@@ -541,21 +456,15 @@ def index_cases() -> Iterator[ReductionCase]:
 
     for layout in ("c", "f", "rotated", "pitched", "backwards", "stepped"):
         for axis in (None, 0, 1, 2, (0, 1), (0, 2), (1, 2), (2, 0), ()):
-            yield ReductionCase(
-                f"positions-{layout}-{axis}", positions,
+            yield ReductionCase(f"positions-{layout}-{axis}", positions,
                 lambda a=layout: (LAYOUTS[a](numbers(I64, (4, 6, 5))),), by_rows(numbered), axis,
-                modes=("new",),
-            )  # fmt: skip
+                modes=("new",))  # fmt: skip
         for shape, axis in (((33, 70), 0), ((33, 70), 1), ((3, 5000), 1), ((5000, 3), 0)):
-            yield ReductionCase(
-                f"positions-{layout}-{shape}-{axis}", positions,
+            yield ReductionCase(f"positions-{layout}-{shape}-{axis}", positions,
                 lambda a=layout, s=shape: (LAYOUTS[a](numbers(I64, s)),), by_rows(numbered), axis,
-                modes=("f",),
-            )  # fmt: skip
-    yield ReductionCase(
-        "positions-of-many", positions, lambda: (numbers(I64, 300_000),), by_rows(numbered), 0,
-        modes=("new",),
-    )  # fmt: skip
+                modes=("f",))  # fmt: skip
+    yield ReductionCase("positions-of-many", positions,
+        lambda: (numbers(I64, 300_000),), by_rows(numbered), 0, modes=("new",))  # fmt: skip
 
     in_code = "_in_ind.get()[0] * 100 + _in_ind.get()[1] * 10 + _in_ind.get()[2]"
     coordinates = ReductionKernel(
@@ -581,43 +490,29 @@ def index_cases() -> Iterator[ReductionCase]:
     )  # fmt: skip
     for layout in ("c", "f", "rotated", "pitched", "backwards"):
         for axis in (None, 0, 1, 2, (0, 1), (0, 2), (1, 2)):
-            yield ReductionCase(
-                f"coordinates-{layout}-{axis}", coordinates,
+            yield ReductionCase(f"coordinates-{layout}-{axis}", coordinates,
                 lambda a=layout: (LAYOUTS[a](numbers(I64, (4, 6, 5))),), coded, axis,
-                keepdims=layout == "f", modes=("new",),
-            )  # fmt: skip
+                keepdims=layout == "f", modes=("new",))  # fmt: skip
     for axis in (None, 0):  # reduced and kept axes are neighbours in memory, in this order
-        yield ReductionCase(
-            f"merged-{axis}", merged, lambda: (c_order(numbers(I64, (20, 30))),),
+        yield ReductionCase(f"merged-{axis}", merged,
+            lambda: (c_order(numbers(I64, (20, 30))),),
             lambda x, axis, keepdims: (x * (np.arange(600).reshape(20, 30) * 11 + 1000)).sum(axis),
-            axis,
-        )  # fmt: skip
-    yield ReductionCase(
-        "merged-reduced", merged, lambda: (c_order(numbers(I64, (4, 6, 5))),),
-        by_rows(lambda x: (
-            x * (np.arange(30) * 10 + np.arange(4)[:, None] + 2000)
-        ).sum(-1)),
-        (1, 2),
-    )  # fmt: skip
+            axis)  # fmt: skip
+    yield ReductionCase("merged-reduced", merged,
+        lambda: (c_order(numbers(I64, (4, 6, 5))),),
+        by_rows(lambda x: (x * (np.arange(30) * 10 + np.arange(4)[:, None] + 2000)).sum(-1)),
+        (1, 2))  # fmt: skip
 
     itself = ReductionKernel(
         "T x, T w", "T y", "x * _raw_x[_in_ind.get()] + w * _raw_w[_j]", "a + b", "y = a", "0",
         "itself",
     )  # fmt: skip
-    ReductionKernel(
-        "T x, int64 last", "T y",
-        "x * _raw_x[{(ptrdiff_t)last - _in_ind.get()[0], _in_ind.get()[1]}]",
-        "a + b", "y = a + _raw_x.size()", "0", "opposite", reduce_dims=False,
-    )  # fmt: skip
     for layout in ("c", "f", "pitched", "backwards"):
         for axis in (0, 1):
-            yield ReductionCase(
-                f"raw-view-{layout}-{axis}", itself,
+            yield ReductionCase(f"raw-view-{layout}-{axis}", itself,
                 lambda a=layout: (LAYOUTS[a](numbers(F32, (6, 35))), c_order(numbers(F32, 35, 1))),
                 lambda x, w, **how: squares(np.broadcast_to(x, (6, 35)), **how)
-                + squares(np.broadcast_to(w, (6, 35)), **how),
-                axis, modes=("new",),
-            )  # fmt: skip
+                + squares(np.broadcast_to(w, (6, 35)), **how), axis, modes=("new",))  # fmt: skip
 
 
 # -- totals with several parts -----------------------------------------------------------------
@@ -653,16 +548,6 @@ __device__ Best better(const Best& a, const Best& b) {
     return a.index < b.index ? a : b;
 }
 """
-FOUR = """
-template <class U> struct Four { U part[4]; };
-__device__ Four<T> only(T value, T none) { Four<T> r = {{value, none, none, none}}; return r; }
-__device__ Four<T> merge(const Four<T>& a, const Four<T>& b) {
-    Four<T> r;
-    for (int i = 0, j = 0, k = 0; k < 4; ++k)
-        r.part[k] = a.part[i] <= b.part[j] ? a.part[i++] : b.part[j++];
-    return r;
-}
-"""
 STRUCTURE_SHAPES: tuple[tuple[tuple[int, ...], Axis], ...] = (
     ((300,), None), ((40, 50), 0), ((40, 50), 1), ((5, 900), 1), ((900, 5), 0), ((6, 7, 9), 1),
     ((6, 7, 9), (0, 2)), ((5, 70_001), 1), ((1000, 4), 1),
@@ -691,33 +576,22 @@ def structure_cases() -> Iterator[ReductionCase]:
         "{max(a.first, b.first), max(min(a.first, b.first), max(a.second, b.second))}",
         "y = a.first; z = a.second", "{lowest, lowest}", "top", reduce_type="T first, T second",
     )  # fmt: skip
-    ReductionKernel(
-        "T x, T none", "T y0, T y1, T y2, T y3", "only(x, none)", "merge(a, b)",
-        "y0 = a.part[0]; y1 = a.part[1]; y2 = a.part[2]; y3 = a.part[3]", "only(none, none)",
-        "four", reduce_type="Four<T>", preamble=FOUR,
-    )  # fmt: skip
     for shape, axis in STRUCTURE_SHAPES:
         for dtype in (F32, np.dtype("i2")):
-            yield ReductionCase(
-                f"argmin-ties-{dtype}-{shape}-{axis}", ARGMIN,
-                lambda d=dtype, s=shape: (values(d, s) // 4,), argmin, axis, modes=("new", "f"),
+            yield ReductionCase(f"argmin-ties-{dtype}-{shape}-{axis}", ARGMIN,
+                lambda d=dtype, s=shape: (values(d, s) // 4,), argmin, axis, modes=("new", "f")
             )  # fmt: skip
-        yield ReductionCase(
-            f"argmax-ties-{shape}-{axis}", own_type, lambda s=shape: (values(F32, s) // 4,), argmax,
-            axis, modes=("new",),
-        )  # fmt: skip
+        yield ReductionCase(f"argmax-ties-{shape}-{axis}", own_type,
+            lambda s=shape: (values(F32, s) // 4,), argmax, axis, modes=("new",))  # fmt: skip
         if shape in ((40, 50), (6, 7, 9)) and axis != 0:
             continue
-        yield ReductionCase(
-            f"welford-{shape}-{axis}", welford, lambda s=shape: (numbers(F32, s) + F32.type(1000),),
-            moments, axis, tolerance=1e-12, modes=("new",),
-        )  # fmt: skip
-        yield ReductionCase(
-            f"top-{shape}-{axis}", top, lambda s=shape: (numbers(F64, s), -np.inf),
-            lambda x, lowest, **how: two_greatest(x, **how), axis, modes=("new",),
-        )  # fmt: skip
-    yield ReductionCase(
-        "fields-of-many-sizes",
+        yield ReductionCase(f"welford-{shape}-{axis}", welford,
+            lambda s=shape: (numbers(F32, s) + F32.type(1000),), moments, axis, tolerance=1e-12,
+            modes=("new",))  # fmt: skip
+        yield ReductionCase(f"top-{shape}-{axis}", top,
+            lambda s=shape: (numbers(F64, s), -np.inf),
+            lambda x, lowest, **how: two_greatest(x, **how), axis, modes=("new",))  # fmt: skip
+    yield ReductionCase("fields-of-many-sizes",
         ReductionKernel(
             "int16 x", "int8 p, float64 q, int16 r, uint8 s",
             "{(signed char)x, (double)x, x, x > 0}",
@@ -726,13 +600,9 @@ def structure_cases() -> Iterator[ReductionCase]:
             reduce_type="int8 p, float64 q, int16 r, bool s",
         ),
         lambda: (numbers("i2", (50, 60)),),
-        lambda x, **how: (
-            np.add.reduce(x.astype(np.int8), dtype=np.int8, **how),
-            np.add.reduce(x, dtype=np.float64, **how),
-            greatest(x, **how), any_of(x > 0, **how).astype(np.uint8),
-        ),
-        0,
-    )  # fmt: skip
+        lambda x, **how: (np.add.reduce(x.astype(np.int8), dtype=np.int8, **how),
+                          np.add.reduce(x, dtype=np.float64, **how), greatest(x, **how),
+                          any_of(x > 0, **how).astype(np.uint8)), 0)  # fmt: skip
 
 
 def result_cases() -> Iterator[ReductionCase]:
@@ -758,58 +628,42 @@ def result_cases() -> Iterator[ReductionCase]:
         )
 
     for axis, keepdims in grid((0, 1, (0, 2), None), (False, True)):
-        yield ReductionCase(
-            f"three-outputs-{axis}-{keepdims}", three, lambda: (numbers(F32, (6, 5, 8)),), expected,
-            axis, keepdims,
-        )  # fmt: skip
-    yield ReductionCase(
-        "outputs-of-several-layouts", three,
-        lambda: (
-            numbers(F32, (6, 5, 8)), f_order(numbers(F32, (6, 8))), backwards(numbers(F64, (6, 8))),
-            misaligned(numbers(I32, (6, 8))),
-        ),
-        lambda x, low, mean, number, **how: expected(x, **how), 1,
-    )  # fmt: skip
+        yield ReductionCase(f"three-outputs-{axis}-{keepdims}", three,
+            lambda: (numbers(F32, (6, 5, 8)),), expected, axis, keepdims)  # fmt: skip
+    yield ReductionCase("outputs-of-several-layouts", three,
+        lambda: (numbers(F32, (6, 5, 8)), f_order(numbers(F32, (6, 8))),
+                 backwards(numbers(F64, (6, 8))), misaligned(numbers(I32, (6, 8)))),
+        lambda x, low, mean, number, **how: expected(x, **how), 1)  # fmt: skip
     for layout in LAYOUTS:
         for axis in (0, 1, 2):
-            yield ReductionCase(
-                f"adds-to-{layout}-{axis}", ADD_TO,
-                lambda a=layout, k=axis: (
-                    numbers(F32, (5, 6, 33)), LAYOUTS[a](numbers(F32, np.delete((5, 6, 33), k), 1)),
-                ),
-                lambda x, y, **how: total(x, **how) + y, axis,
-            )  # fmt: skip
-    yield ReductionCase(
-        "adds-to-one", ADD_TO, lambda: (numbers(F32, 5000), c_order(np.array(5, F32))),
-        lambda x, y, **how: total(x, **how) + y, None,
-    )  # fmt: skip
+            yield ReductionCase(f"adds-to-{layout}-{axis}", ADD_TO,
+                lambda a=layout, k=axis: (numbers(F32, (5, 6, 33)),
+                                          LAYOUTS[a](numbers(F32, np.delete((5, 6, 33), k), 1))),
+                lambda x, y, **how: total(x, **how) + y, axis)  # fmt: skip
+    yield ReductionCase("adds-to-one", ADD_TO,
+        lambda: (numbers(F32, 5000), c_order(np.array(5, F32))),
+        lambda x, y, **how: total(x, **how) + y, None)  # fmt: skip
 
 
 def identity_cases() -> Iterator[ReductionCase]:
     positive = numbers(F32, (20, 30)) + F32.type(100)
     for axis in (None, 0, 1):
-        yield ReductionCase(
-            f"least-of-positive-{axis}", LEAST, lambda: (positive,), least, axis, modes=("new",)
-        )
-        yield ReductionCase(
-            f"greatest-of-negative-{axis}", GREATEST, lambda: (-positive,), greatest, axis,
-            modes=("new",),
-        )  # fmt: skip
+        yield ReductionCase(f"least-of-positive-{axis}", LEAST,
+            lambda: (positive,), least, axis, modes=("new",))  # fmt: skip
+        yield ReductionCase(f"greatest-of-negative-{axis}", GREATEST,
+            lambda: (-positive,), greatest, axis, modes=("new",))  # fmt: skip
     for name, identity in (("infinity", np.inf), ("numpy-number", np.float64(1e30))):
-        yield ReductionCase(
-            f"identity-{name}",
+        yield ReductionCase(f"identity-{name}",
             ReductionKernel("T x", "T y", "x", "min(a, b)", "y = a", identity, "least_or"),
-            lambda: (np.zeros((3, 0), F64),), lambda x, v=identity, **how: np.full(3, v), 1,
-            modes=("new",),
-        )  # fmt: skip
+            lambda: (np.zeros((3, 0), F64),),
+            lambda x, v=identity, **how: np.full(3, v), 1, modes=("new",))  # fmt: skip
     at_least = ReductionKernel(
         "T x, T low", "T y", "x", "a > b ? a : b", "y = a", "low", "at_least"
     )
     for shape in ((7, 30), (7, 0)):
-        yield ReductionCase(
-            f"identity-of-a-scalar-{shape}", at_least, lambda s=shape: (numbers(F32, s), -100),
-            lambda x, low, **how: np.maximum.reduce(x, initial=low, **how), 1,
-        )  # fmt: skip
+        yield ReductionCase(f"identity-of-a-scalar-{shape}", at_least,
+            lambda s=shape: (numbers(F32, s), -100),
+            lambda x, low, **how: np.maximum.reduce(x, initial=low, **how), 1)  # fmt: skip
 
 
 def special_cases() -> Iterator[ReductionCase]:
@@ -836,32 +690,18 @@ def special_cases() -> Iterator[ReductionCase]:
 
     for dtype in (F16, F32, F64, BFLOAT16):
         for axis in (None, 0, 1) if dtype == F32 else (0,) if dtype == F16 else (1,):
-            yield ReductionCase(
-                f"nan-propagates-{dtype}-{axis}", propagates, lambda d=dtype: (special(d),),
-                greatest, axis, modes=("new",),
-            )  # fmt: skip
-            yield ReductionCase(
-                f"nan-ignored-{dtype}-{axis}", ignores, lambda d=dtype: (special(d),), ignoring,
-                axis, modes=("new",),
-            )  # fmt: skip
-    ReductionKernel("T x", "T y", "x", "fmax(a, b)", "y = a", -np.inf, "fmax_of")
+            yield ReductionCase(f"nan-propagates-{dtype}-{axis}", propagates,
+                lambda d=dtype: (special(d),), greatest, axis, modes=("new",))  # fmt: skip
+            yield ReductionCase(f"nan-ignored-{dtype}-{axis}", ignores,
+                lambda d=dtype: (special(d),), ignoring, axis, modes=("new",))  # fmt: skip
 
     def summed(x: Array, **how: Any) -> Array:
         with np.errstate(invalid="ignore"):
             return total(x, **how)
 
     for axis in (0, 1):
-        yield ReductionCase(
-            f"nan-and-infinity-summed-{axis}", SUM, lambda: (special(F32),), summed, axis,
-            modes=("new",),
-        )  # fmt: skip
-
-    ReductionKernel(
-        "T x", "int64 k", "{x, _J}",
-        "(a.value != a.value) != (b.value != b.value) ? (a.value != a.value ? a : b)"
-        " : a.value > b.value ? a : b.value > a.value ? b : a.index < b.index ? a : b",
-        "k = a.index", None, "argmax_nan", reduce_type="T value, int64 index",
-    )  # fmt: skip
+        yield ReductionCase(f"nan-and-infinity-summed-{axis}", SUM,
+            lambda: (special(F32),), summed, axis, modes=("new",))  # fmt: skip
 
 
 def mask_cases() -> Iterator[ReductionCase]:
@@ -885,38 +725,30 @@ def mask_cases() -> Iterator[ReductionCase]:
     }
     for number, (name, mask) in enumerate(masks.items()):
         for axis in (None, 0, 1):
-            yield ReductionCase(
-                f"where-{name}-{axis}", SUM, lambda: (numbers(F32, shape),), total, axis,
-                keepdims=number % 2 == 0, mask=mask, modes=("new",),
-            )  # fmt: skip
+            yield ReductionCase(f"where-{name}-{axis}", SUM,
+                lambda: (numbers(F32, shape),), total, axis, keepdims=number % 2 == 0, mask=mask,
+                modes=("new",))  # fmt: skip
     for axis in (0, 1, ()):
-        yield ReductionCase(
-            f"where-output-{axis}", SUM, lambda: (numbers(F32, shape),), total, axis,
-            mask=masks["full"],
+        yield ReductionCase(f"where-output-{axis}", SUM,
+            lambda: (numbers(F32, shape),), total, axis, mask=masks["full"])  # fmt: skip
+        yield ReductionCase(f"where-all-{axis}", ALL,
+            lambda: (numbers(F32, shape) > 0,), all_of, axis, mask=masks["row"], modes=("new",)
         )  # fmt: skip
-        yield ReductionCase(
-            f"where-all-{axis}", ALL, lambda: (numbers(F32, shape) > 0,), all_of, axis,
-            mask=masks["row"], modes=("new",),
-        )  # fmt: skip
-    ReductionKernel("T x, T low", "T y", "x", "a > b ? a : b", "y = a", "low", "at_least")
     for layout in LAYOUTS:
-        yield ReductionCase(
-            f"where-of-{layout}", SUM, lambda a=layout: (LAYOUTS[a](numbers(F32, shape)),), total,
-            1, mask=masks["full"], modes=("new",),
-        )  # fmt: skip
-    yield ReductionCase(
-        "where-two-inputs", DOT, lambda: (numbers(F32, shape), numbers(F32, (20, 1), 1)), dot, 1,
-        mask=masks["row"], modes=("new",),
-    )  # fmt: skip
+        yield ReductionCase(f"where-of-{layout}", SUM,
+            lambda a=layout: (LAYOUTS[a](numbers(F32, shape)),), total, 1, mask=masks["full"],
+            modes=("new",))  # fmt: skip
+    yield ReductionCase("where-two-inputs", DOT,
+        lambda: (numbers(F32, shape), numbers(F32, (20, 1), 1)), dot, 1, mask=masks["row"],
+        modes=("new",))  # fmt: skip
     first = ReductionKernel(
         "T x", "int64 k", "_J", "a < b ? a : b", "k = a", 1 << 40, "first_place"
     )
     for axis in (0, 1):
-        yield ReductionCase(
-            f"where-places-{axis}", first, lambda: (numbers(F32, shape),),
+        yield ReductionCase(f"where-places-{axis}", first,
+            lambda: (numbers(F32, shape),),
             by_rows(lambda x, mask: np.where(mask.any(-1), mask.argmax(-1), 1 << 40)), axis,
-            mask=masks["rare"],
-        )  # fmt: skip
+            mask=masks["rare"])  # fmt: skip
     count = ReductionKernel(
         "T x", "float64 y", "{(double)x, 1}", "{a.sum + b.sum, a.n + b.n}",
         "y = a.n ? a.sum / a.n : -1", "{0, 0}", "masked_mean", reduce_type="float64 sum, int64 n",
@@ -928,9 +760,8 @@ def mask_cases() -> Iterator[ReductionCase]:
         return np.where(n > 0, np.where(mask, x, 0).sum(-1) / np.maximum(n, 1), -1.0)
 
     for axis in (0, 1, None):
-        yield ReductionCase(
-            f"where-mean-{axis}", count, lambda: (numbers(F64, shape),), mean, axis,
-            mask=masks["rare"], tolerance=DERIVED[F64],
+        yield ReductionCase(f"where-mean-{axis}", count,
+            lambda: (numbers(F64, shape),), mean, axis, mask=masks["rare"], tolerance=DERIVED[F64]
         )  # fmt: skip
 
     # A value that is left out is not looked at: NaN there does no harm.
@@ -939,17 +770,14 @@ def mask_cases() -> Iterator[ReductionCase]:
         x[::2] = np.nan
         return (x,)
 
-    yield ReductionCase(
-        "where-nan", SUM, holed, total, None, mask=lambda: (np.arange(20) % 2 == 1)[:, None]
-    )
-    yield ReductionCase(
-        "where-empty", SUM, lambda: (numbers(F32, (3, 0)),), total, 1,
-        mask=lambda: np.ones((3, 1), bool),
-    )  # fmt: skip
-    yield ReductionCase(
-        "where-large", SUM, lambda: (numbers(F32, (70_001, 5)),), total, 0,
-        mask=lambda: numbers(BOOL, (70_001, 1)), modes=("new",),
-    )  # fmt: skip
+    yield ReductionCase("where-nan", SUM, holed, total, None,
+        mask=lambda: (np.arange(20) % 2 == 1)[:, None])  # fmt: skip
+    yield ReductionCase("where-empty", SUM,
+        lambda: (numbers(F32, (3, 0)),), total, 1,
+        mask=lambda: np.ones((3, 1), bool))  # fmt: skip
+    yield ReductionCase("where-large", SUM,
+        lambda: (numbers(F32, (70_001, 5)),), total, 0,
+        mask=lambda: numbers(BOOL, (70_001, 1)), modes=("new",))  # fmt: skip
 
 
 def overlap_cases() -> Iterator[ReductionCase]:
@@ -974,13 +802,10 @@ def overlap_cases() -> Iterator[ReductionCase]:
                 x = c_order(numbers(F32, s))
                 return x, v(x)
 
-            yield ReductionCase(
-                f"overlap-{name}-{shape}", SUM, make, lambda x, y, **how: total(x, **how), axis
-            )
-            yield ReductionCase(
-                f"overlap-adds-{name}-{shape}", ADD_TO, make,
-                lambda x, y, **how: total(x, **how) + y, axis,
-            )  # fmt: skip
+            yield ReductionCase(f"overlap-{name}-{shape}", SUM, make,
+                lambda x, y, **how: total(x, **how), axis)  # fmt: skip
+            yield ReductionCase(f"overlap-adds-{name}-{shape}", ADD_TO, make,
+                lambda x, y, **how: total(x, **how) + y, axis)  # fmt: skip
 
     def three() -> tuple[Array, ...]:
         x = c_order(numbers(F32, (40, 50)))
@@ -1023,26 +848,21 @@ def record_cases() -> Iterator[ReductionCase]:
 
     for name, dtype in {"aligned": ALIGNED, "packed": PACKED}.items():
         for axis in (0, 1):
-            yield ReductionCase(
-                f"record-{name}-{axis}", weights, lambda d=dtype: (table(d, (21, 34)),),
+            yield ReductionCase(f"record-{name}-{axis}", weights,
+                lambda d=dtype: (table(d, (21, 34)),),
                 lambda p, **how: total(p["weight"] + p["id"].astype(np.float64), **how), axis,
-                modes=("new",),
+                modes=("new",))  # fmt: skip
+            yield ReductionCase(f"record-heaviest-{name}-{axis}", heaviest,
+                lambda d=dtype: (table(d, (21, 34)),), pick, axis, modes=("new", "stepped")
             )  # fmt: skip
-            yield ReductionCase(
-                f"record-heaviest-{name}-{axis}", heaviest, lambda d=dtype: (table(d, (21, 34)),),
-                pick, axis, modes=("new", "stepped"),
-            )  # fmt: skip
-        yield ReductionCase(
-            f"record-raw-{name}", raw,
+        yield ReductionCase(f"record-raw-{name}", raw,
             lambda d=dtype: (numbers(F32, (6, 40)), records(d, 40)),
-            lambda x, p, **how: total(x.astype(np.float64) * p["weight"], **how), 1, modes=("new",),
+            lambda x, p, **how: total(x.astype(np.float64) * p["weight"], **how), 1, modes=("new",)
         )  # fmt: skip
         for layout in ("c", "stepped", "misaligned"):
-            yield ReductionCase(
-                f"record-{name}-to-{layout}", assign,
+            yield ReductionCase(f"record-{name}-to-{layout}", assign,
                 lambda d=dtype, a=layout: (table(d, (30, 37)), LAYOUTS[a](records(d, 37))),
-                assigned, 0,
-            )  # fmt: skip
+                assigned, 0)  # fmt: skip
 
 
 CASES: tuple[ReductionCase, ...] = tuple(

@@ -119,12 +119,3 @@ def test_algorithms_of_a_thread() -> None:
 @pytest.mark.exhaustive
 def test_it_compiles_for_gpus() -> None:
     assert module().compile_for("sm_90").code
-
-
-@pytest.mark.exhaustive
-def test_what_the_host_calls_is_refused_by_name() -> None:
-    code = """#include <cub/device/device_reduce.cuh>
-__global__ void f(int* o) { cub::DeviceReduce::Sum(nullptr, o, o, o, 1); }
-"""
-    with pytest.raises(kerneltk.KernelToolkitError, match="no 'cub::DeviceReduce::Sum'"):
-        kerneltk.RawKernel(code, "f")(1, 1, (np.zeros(1, "i4"),))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,8 @@ import pytest
 import kerneltk
 from kerneltk import LaunchError, jit
 from kerneltk.jit import cuda
+
+from ..processes import python
 
 CODE = r"""
 __device__ float* memory() {
@@ -101,14 +101,11 @@ def test_memory_that_a_launch_does_not_have(name: str) -> None:
     np.testing.assert_array_equal(x, np.arange(32))
 
 
-@pytest.mark.parametrize(
-    ("options", "declaration"),
-    [
-        (("-DDYN=extern __shared__",), "DYN float s[]"),
-        (("-DSH=__shared__",), "extern SH float s[]"),
-        (("-DDYN(n)=EXT __shared__ float n[]", "-DEXT=extern"), "DYN(s)"),
-    ],
-)
+@pytest.mark.parametrize(("options", "declaration"), [
+    (("-DDYN=extern __shared__",), "DYN float s[]"),
+    (("-DSH=__shared__",), "extern SH float s[]"),
+    (("-DDYN(n)=EXT __shared__ float n[]", "-DEXT=extern"), "DYN(s)"),
+])  # fmt: skip
 def test_memory_that_options_declare(options: tuple[str, ...], declaration: str) -> None:
     body = "s[threadIdx.x] = x[threadIdx.x]; __syncthreads(); x[threadIdx.x] = s[31 - threadIdx.x];"
     code = f'extern "C" __global__ void back(float* x) {{ {declaration}; {body} }}'
@@ -201,8 +198,7 @@ print(status)
 
 
 def test_the_child_of_a_fork_has_the_memory_of_other_threads_back() -> None:
-    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORK]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    done = python("-W", "ignore::DeprecationWarning", "-c", FORK)
     assert (done.stdout, done.stderr) == ("0\n", "")
 
 

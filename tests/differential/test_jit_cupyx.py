@@ -52,26 +52,6 @@ def test_sizes_of_numpy_and_python(backend: Any) -> None:
     np.testing.assert_array_equal(backend.asnumpy(y)[30:], 0)
 
 
-# -- reductions ----------------------------------------------------------------------------------
-
-
-@jit.rawkernel()
-def total(x, y, size):
-    tid = jit.threadIdx.x
-    ntid = jit.blockDim.x
-    value = np.float32(0)
-    for i in range(tid, size, ntid):
-        value += x[i]
-    smem = jit.shared_memory(np.float32, 256)
-    smem[tid] = value
-    jit.syncthreads()
-    if tid == np.uint32(0):
-        value = np.float32(0)
-        for i in range(ntid):
-            value += smem[i]
-        y[0] = value
-
-
 # -- functions that kernels call -----------------------------------------------------------------
 
 
@@ -196,13 +176,10 @@ def of_a_variable(x):
     x[i] = added(x[i])(x[i], x[i])
 
 
-@pytest.mark.parametrize(
-    ("function", "expected"),
-    [
-        (lambda x: endless(1)(x), "This function, or what it calls, is nested too deep."),
-        (of_a_variable, "The default of 'more' of 'add' is computed in the function that it is"),
-    ],
-)
+@pytest.mark.parametrize(("function", "expected"), [
+    (lambda x: endless(1)(x), "This function, or what it calls, is nested too deep."),
+    (of_a_variable, "The default of 'more' of 'add' is computed in the function that it is"),
+])  # fmt: skip
 def test_functions_that_cannot_be_returned(function: Any, expected: str) -> None:
     with pytest.raises(UnsupportedError, match=expected):
         jit.rawkernel()(function)[1, 1](np.zeros(1))

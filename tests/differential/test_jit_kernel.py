@@ -297,15 +297,6 @@ def test_broadcasting(backend: Any, first: tuple[int, ...], second: tuple[int, .
     same(backend, add(*map(backend.asarray, (y, x))), y + x)
 
 
-@pytest.mark.exhaustive
-def test_shapes_change_and_nothing_is_compiled_again(backend: Any) -> None:
-    kernel = jit.kernel(add.__wrapped__)
-    for shape in ((4,), (5,), (2, 3), (0,), (), (7, 1, 2)):
-        x = values("int32", shape)
-        same(backend, kernel(*map(backend.asarray, (x, x))), x + x)
-    assert len(kernel.kernels) == 1
-
-
 # -- results --------------------------------------------------------------------------------------
 
 
@@ -401,19 +392,6 @@ def test_out_that_overlaps_an_argument(backend: Any, steps: tuple[slice, slice])
     same(backend, array[to], expected)
 
 
-def test_raw_arrays_that_are_written_to(backend: Any) -> None:
-    @jit.kernel
-    def scatter(x, where, y):
-        y[where] = x
-
-    x, where = values("float32", 50), np.random.default_rng(1).permutation(50)
-    y = backend.asarray(np.zeros(50, np.float32))
-    assert scatter(backend.asarray(x), backend.asarray(where), y) is None
-    expected = np.zeros(50, np.float32)
-    expected[where] = x
-    same(backend, y, expected)
-
-
 # -- arguments ------------------------------------------------------------------------------------
 
 
@@ -434,25 +412,6 @@ def test_arguments_that_are_none(backend: Any) -> None:
     same(backend, masked(array, None), x)
     same(backend, masked(array, backend.asarray(mask)), np.where(mask, x, np.float64(0)))
     same(backend, masked(array, backend.asarray(mask), 7), np.where(mask, x, np.float64(7)))
-
-
-def test_local_memory(backend: Any) -> None:
-    @jit.kernel
-    def digits(x):
-        counts = jit.local_memory(np.int32, 10)
-        for k in range(10):
-            counts[k] = 0
-        while x > 0:
-            counts[x % 10] += 1
-            x //= 10
-        most = 0
-        for k in range(1, 10):
-            if counts[k] > counts[most]:
-                most = k
-        return most
-
-    x = np.array([0, 7, 1223, 994499, 505], np.int64)
-    same(backend, digits(backend.asarray(x)), np.array([0, 7, 2, 9, 5]))
 
 
 def test_local_memory_is_of_each_element(backend: Any) -> None:
@@ -599,18 +558,6 @@ def test_what_shows_that_a_parameter_is_whole() -> None:
     assert kernel.raw == {"b", "c", "d", "e", "f", "g"}
 
 
-@pytest.mark.exhaustive
-def test_whole_arrays_of_other_strides(backend: Any) -> None:
-    @jit.kernel
-    def reversed_rows(x):
-        i, j = jit.index(2)
-        return x[x.shape[0] - 1 - i, j]
-
-    for layout in ("C", "F", "every second", "backward", "transposed"):
-        x = LAYOUTS[layout]
-        same(backend, reversed_rows(backend.asarray(x)), x[::-1])
-
-
 def test_atomics_into_whole_arrays(backend: Any) -> None:
     @jit.kernel
     def extremes(x, low, high, total):
@@ -721,11 +668,6 @@ def test_shapes_that_do_not_go_together_beside_an_index(backend: Any) -> None:
         weighted(x, 1, out=backend.asarray(values("float32", (4, 5))))
 
 
-def test_an_index_that_is_too_many_for_the_array(backend: Any) -> None:
-    with pytest.raises(TypingError, match="has 1 dimension, and 2 indices were given"):
-        transposed(backend.asarray(values("float32", 4)))
-
-
 def test_arguments_of_other_kinds(backend: Any) -> None:
     x = backend.asarray(values("float32", 4))
     with pytest.raises(ArgumentTypeError) as error:
@@ -773,15 +715,3 @@ def test_raw_parameters_that_do_not_exist() -> None:
     kernel = jit.kernel(raw="z")(add.__wrapped__)
     with pytest.raises(ArgumentValueError, match="has no parameter 'z' that could be raw"):
         kernel(values("float32", 3), 1)
-
-
-@pytest.mark.parametrize("dtype", [np.dtype("float32")], ids=str)
-def test_calls_that_differ_find_their_own_kernel(backend: Any, dtype: np.dtype[Any]) -> None:
-    kernel = jit.kernel(add.__wrapped__)
-    x, y = values(dtype, 20), values("int32", 20)
-    for _ in range(3):
-        same(backend, kernel(*map(backend.asarray, (x, x))), x + x)
-        same(backend, kernel(*map(backend.asarray, (y, y))), y + y)
-        same(backend, kernel(backend.asarray(y), 2), y + 2)
-        same(backend, kernel(backend.asarray(y), 2.0), y + 2.0)
-    assert len(kernel.kernels) == 4

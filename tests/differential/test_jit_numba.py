@@ -123,36 +123,6 @@ def test_kernels_are_device_functions_too(backend: Any) -> None:
 # -- memory --------------------------------------------------------------------------------------
 
 
-WEIGHTS = np.array([[1, 2, 1], [2, 4, 2], [1, 2, 1]], np.float32) / 16
-
-
-@cuda.jit
-def blur(image, out):
-    weights = cuda.const.array_like(WEIGHTS)
-    x, y = cuda.grid(2)
-    h, w = image.shape
-    if x < w and y < h:
-        total = np.float32(0)
-        for dy in range(-1, 2):
-            for dx in range(-1, 2):
-                r = min(max(y + dy, 0), h - 1)
-                c = min(max(x + dx, 0), w - 1)
-                total += weights[dy + 1, dx + 1] * image[r, c]
-        out[y, x] = total
-
-
-@pytest.mark.exhaustive
-def test_convolution_with_constant_weights(backend: Any) -> None:
-    data = rng().random((30, 45), np.float32)
-    image, out = backend.asarrays(data, np.zeros_like(data))
-    blur[(3, 2), (16, 16)](image, out)
-    padded = np.pad(data, 1, mode="edge")
-    expected = sum(
-        WEIGHTS[i, j] * padded[i : i + 30, j : j + 45] for i in range(3) for j in range(3)
-    )
-    np.testing.assert_allclose(backend.asnumpy(out), expected, rtol=1e-5)
-
-
 @cuda.jit
 def two_dynamic_arrays(out_ints, out_floats, n):
     i = cuda.threadIdx.x
@@ -208,162 +178,6 @@ def test_lock_by_compare_and_swap(backend: Any) -> None:
     lock, out = backend.asarrays(np.zeros(1, np.int32), np.zeros(1, np.int32))
     guarded_sum[20, 32](lock, out)
     assert backend.asnumpy(out)[0] == 190
-
-
-# -- single instructions -------------------------------------------------------------------------
-
-
-@cuda.jit
-def instructions(x, ints, floats):
-    i = cuda.grid(1)
-    ints[0, i] = cuda.popc(x[i])
-    ints[1, i] = cuda.clz(x[i])
-    ints[2, i] = cuda.ffs(x[i])
-    ints[3, i] = cuda.brev(cuda.brev(x[i]))
-    ints[4, i] = cuda.selp(x[i] % 2 == 0, 1, -1)
-    value = np.float32(x[i])
-    floats[0, i] = cuda.fma(value, value, np.float32(1))
-    floats[1, i] = cuda.cbrt(value)
-    floats[2, i] = cuda.rsqrt(value)
-    cuda.nanosleep(10)
-    cuda.threadfence_block()
-    cuda.threadfence_system()
-
-
-@pytest.mark.exhaustive
-def test_single_instructions(backend: Any) -> None:
-    data = rng().integers(1, 4000, 32).astype(np.uint32)
-    x, ints, floats = backend.asarrays(
-        data, np.zeros((5, 32), np.int32), np.zeros((3, 32), np.float32)
-    )
-    instructions[1, 32](x, ints, floats)
-    bits = [f"{value:032b}" for value in data]
-    expected = [
-        [text.count("1") for text in bits],
-        [text.index("1") for text in bits],
-        [32 - text.rindex("1") for text in bits],
-        data,
-        np.where(data % 2, -1, 1),
-    ]
-    np.testing.assert_array_equal(backend.asnumpy(ints), expected)
-    wide = data.astype(np.float64)
-    np.testing.assert_allclose(
-        backend.asnumpy(floats), [wide**2 + 1, np.cbrt(wide), wide**-0.5], rtol=1e-6
-    )
-
-
-# -- arrays that take turns ------------------------------------------------------------------------
-
-
-@cuda.jit
-def take_turns(a, b, steps):
-    i = cuda.threadIdx.x
-    for _ in range(steps):
-        b[i] = a[i] + a[i - 1]
-        cuda.syncthreads()
-        a, b = b, a
-
-
-def test_arrays_take_turns(backend: Any) -> None:
-    data = rng().integers(0, 9, 16)
-    a, b = backend.asarrays(data, np.zeros_like(data))
-    take_turns[1, 16](a, b, 3)
-    for _ in range(3):
-        data = data + np.roll(data, 1)
-    np.testing.assert_array_equal(backend.asnumpy(b), data)
-
-
-# -- stencils ------------------------------------------------------------------------------------
-
-
-@cuda.jit("void(float64[:,:], float64[:,:], float64[:,:])")
-def jacobi(grid, new, error):
-    err = cuda.shared.array((16, 16), dtype=np.float64)
-    ty = cuda.threadIdx.x
-    tx = cuda.threadIdx.y
-    i, j = cuda.grid(2)
-    n, m = grid.shape
-    err[ty, tx] = 0.0
-    if 1 <= i < n - 1 and 1 <= j < m - 1:
-        new[i, j] = 0.25 * (grid[i, j + 1] + grid[i, j - 1] + grid[i - 1, j] + grid[i + 1, j])
-        err[ty, tx] = new[i, j] - grid[i, j]
-    cuda.syncthreads()
-    t = 16 // 2
-    while t > 0:
-        if ty < t:
-            err[ty, tx] = max(abs(err[ty, tx]), abs(err[ty + t, tx]))
-        cuda.syncthreads()
-        t //= 2
-    t = 16 // 2
-    while t > 0:
-        if tx < t and ty == 0:
-            err[ty, tx] = max(abs(err[ty, tx]), abs(err[ty, tx + t]))
-        cuda.syncthreads()
-        t //= 2
-    if tx == 0 and ty == 0:
-        error[cuda.blockIdx.x, cuda.blockIdx.y] = err[0, 0]
-
-
-def test_jacobi_iterations(backend: Any) -> None:
-    start = np.zeros((40, 40))
-    start[:, 0] = 1.0
-    stream = cuda.stream()
-    grid, new = cuda.to_device(start, stream), cuda.to_device(start, stream)
-    error = cuda.device_array((3, 3), stream=stream)
-    errors = []
-    for _ in range(20):
-        jacobi[(3, 3), (16, 16), stream](grid, new, error)
-        found = error.copy_to_host(stream=stream)
-        stream.synchronize()
-        errors.append(np.abs(found).max())
-        grid, new = new, grid
-    expected = start.copy()
-    for _ in range(20):
-        before = expected.copy()
-        expected[1:-1, 1:-1] = 0.25 * (
-            before[1:-1, 2:] + before[1:-1, :-2] + before[:-2, 1:-1] + before[2:, 1:-1]
-        )
-    np.testing.assert_allclose(grid.copy_to_host(), expected, rtol=1e-14)
-    assert errors == sorted(errors, reverse=True)
-
-
-# -- the whole grid waits ------------------------------------------------------------------------
-
-
-HOUR = np.int64(3600)
-
-
-@cuda.jit
-def sessions(users, times, begins, out):
-    """Give each click the index of the click that its session begins with."""
-    i = cuda.grid(1)
-    n = len(users)
-    if i < n:
-        begins[i] = i == 0 or users[i] != users[i - 1] or times[i] - times[i - 1] > HOUR
-    cuda.cg.this_grid().sync()
-    if i < n and begins[i]:
-        k = i
-        out[k] = i
-        while k + 1 < n and not begins[k + 1]:
-            k += 1
-            out[k] = i
-
-
-@pytest.mark.exhaustive
-def test_clicks_into_sessions(backend: Any) -> None:
-    generator = rng()
-    count = 300
-    who = np.sort(generator.integers(0, 12, count))
-    when = np.concatenate(
-        [np.sort(generator.integers(0, 200_000, np.count_nonzero(who == u))) for u in range(12)]
-    )
-    users, times, begins, out = backend.asarrays(
-        who, when, np.zeros(count, np.bool_), np.zeros(count, np.int64)
-    )
-    sessions[5, 64](users, times, begins, out)
-    new = np.r_[True, (who[1:] != who[:-1]) | (np.diff(when) > HOUR)]
-    expected = np.maximum.accumulate(np.where(new, np.arange(count), 0))
-    np.testing.assert_array_equal(backend.asnumpy(out), expected)
 
 
 # -- streams, events, devices --------------------------------------------------------------------
@@ -785,16 +599,13 @@ def test_libdevice(backend: Any) -> None:
 # -- what is not there ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "hint"),
-    [
-        ("declare_device", "RawKernel"),
-        ("grid_group", "this_grid"),
-        ("bf16", "operators"),
-        ("types", "np.float32"),
-        ("float32", "np.float32"),
-    ],
-)
+@pytest.mark.parametrize(("name", "hint"), [
+    ("declare_device", "RawKernel"),
+    ("grid_group", "this_grid"),
+    ("bf16", "operators"),
+    ("types", "np.float32"),
+    ("float32", "np.float32"),
+])  # fmt: skip
 def test_names_that_are_not_there_say_what_is(name: str, hint: str) -> None:
     with pytest.raises(AttributeError, match=rf"'cuda\.{name}' is not available[^$]*{hint}"):
         getattr(cuda, name)

@@ -13,7 +13,7 @@ import pytest
 
 import kerneltk
 from kerneltk.errors import CompileError
-from tests.sampling import half, one_in, one_row_in
+from tests.sampling import half, one_in
 
 
 def _read_cases() -> Iterator[tuple[str, dict[str, str], int]]:
@@ -90,21 +90,14 @@ def test_a_call_of_the_hosts_overload_is_an_error_of_nvrtc(tmp_path: Path, head:
 
 
 @pytest.mark.parametrize("target", ["host", pytest.param("sm_90", id="nvrtc")])
-@pytest.mark.parametrize(
-    ("declared", "use", "what"),
-    [
-        (
-            "static inline int f(int a) { return 1; }",
-            "f(3)",
-            "a function of the host: write '__device__'",
-        ),
-        (
-            "int f[2] = {1, 2};",
-            "f[1]",
-            "a variable of the host: write '__device__' or '__constant__'",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("declared", "use", "what"), [
+    (
+        "static inline int f(int a) { return 1; }",
+        "f(3)",
+        "a function of the host: write '__device__'",
+    ),
+    ("int f[2] = {1, 2};", "f[1]", "a variable of the host: write '__device__' or '__constant__'"),
+])  # fmt: skip
 def test_what_is_the_hosts_is_named_as_such(
     tmp_path: Path, target: str, declared: str, use: str, what: str
 ) -> None:
@@ -218,14 +211,11 @@ def test_random_code_of_the_host_compiles(tmp_path: Path, seed: int) -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("target", ["host", "sm_90"])
-@pytest.mark.parametrize(
-    "declared",
-    [
-        "std::vector<int> make(int n);",
-        "namespace { int make(int n, const std::vector<int>& v = {}) { return n; } }",
-        "inline std::vector<int> make(int n) { return std::vector<int>(n); }",
-    ],
-)
+@pytest.mark.parametrize("declared", [
+    "std::vector<int> make(int n);",
+    "namespace { int make(int n, const std::vector<int>& v = {}) { return n; } }",
+    "inline std::vector<int> make(int n) { return std::vector<int>(n); }",
+])  # fmt: skip
 def test_what_is_asked_of_a_function_with_types_of_the_host_compiles_not(
     tmp_path: Path, declared: str, target: str
 ) -> None:
@@ -245,32 +235,6 @@ def test_what_is_asked_of_a_function_with_types_of_the_host_compiles_not(
 
 
 # -- changes --------------------------------------------------------------------------------------
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize(
-    ("head", "options"),
-    one_row_in(
-        2,
-        [
-            ("#define S_(x) #x\n#define S(x) S_(x)\n#include S(a.h)\n", ()),
-            ("#include H\n", ('-DH="a.h"',)),
-            ("#include H\n", ("-D", "H=<a.h>")),
-            ('#define I "a.h"\n#define H I\n#if 1\n#include H\n#endif\n', ()),
-            ("#define I <a.h>\n#if __has_include(I)\n#include I\n#endif\n", ()),
-        ],
-    ),
-)
-def test_a_change_of_a_header_that_a_macro_names(
-    tmp_path: Path, head: str, options: tuple[str, ...]
-) -> None:
-    main, header = tmp_path / "m.cu", tmp_path / "a.h"
-    main.write_text(head + "__global__ void k(int* x) { x[0] = A; }\n")
-    x = np.zeros(1, np.int32)
-    for number in (1, 2, 1):
-        header.write_text(f"#define A {number}\n")
-        kerneltk.load(main, options=options).k(1, 1, (x,))
-        assert x[0] == number
 
 
 def test_a_link_to_a_header_is_the_same_header(tmp_path: Path) -> None:
@@ -313,16 +277,13 @@ def test_lanes_run_in_step_in_a_header(backend: Any, tmp_path: Path, head: str) 
     assert backend.asnumpy(x)[0] == 496
 
 
-@pytest.mark.parametrize(
-    ("head", "options", "where", "hint"),
-    [
-        ("#define S_(x) #x\n#define S(x) S_(x)\n#include S(a.h)\n", (), "'m.cu', line 3",
-         "write its name in the line that includes it, in quotes"),
-        ("#include H\n", ('-DH="a.h"',), "'m.cu', line 1",
-         "write its name in the line that includes it, in quotes"),
-        ("", ("-include", "{}/a.h"), "compile options", "include it in the source, in quotes"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("head", "options", "where", "hint"), [
+    ("#define S_(x) #x\n#define S(x) S_(x)\n#include S(a.h)\n", (), "'m.cu', line 3",
+     "write its name in the line that includes it, in quotes"),
+    ("#include H\n", ('-DH="a.h"',), "'m.cu', line 1",
+     "write its name in the line that includes it, in quotes"),
+    ("", ("-include", "{}/a.h"), "compile options", "include it in the source, in quotes"),
+])  # fmt: skip
 def test_a_header_that_is_not_read_is_told(
     tmp_path: Path, head: str, options: tuple[str, ...], where: str, hint: str
 ) -> None:

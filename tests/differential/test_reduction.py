@@ -381,14 +381,10 @@ def _dense_fortran(array: Any) -> bool:
 
 
 @pytest.mark.one_in(4)
-@pytest.mark.parametrize(
-    ("layouts", "fortran"),
-    one_row_in(2, [
-        (("c",), False), (("f",), True), (("stepped",), False), (("f", "f"), True),
-        (("f", "c"), False), (("c", "f"), False), (("rotated",), False),
-    ]),
-    ids=str,
-)  # fmt: skip
+@pytest.mark.parametrize(("layouts", "fortran"), one_row_in(2,[
+    (("c",), False), (("f",), True), (("stepped",), False), (("f", "f"), True),
+    (("f", "c"), False), (("c", "f"), False), (("rotated",), False),
+]), ids=str)  # fmt: skip
 @pytest.mark.parametrize(("axis", "keepdims"), [(0, False), (1, False), (2, True), ((), False)])
 def test_order_of_a_new_output(
     backend: Any, layouts: tuple[str, ...], fortran: bool, axis: Any, keepdims: bool

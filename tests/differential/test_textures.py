@@ -223,10 +223,6 @@ def test_cubemaps(backend: Any) -> None:
     np.testing.assert_array_equal(got, 100 * face + 10 * row + column)
 
 
-def test_cubemaps_compile_for_gpus() -> None:
-    assert kerneltk.RawModule(code=CUBES).compile_for("sm_90").code
-
-
 # -- surfaces -----------------------------------------------------------------------------------
 
 SURFACES = r"""
@@ -287,8 +283,9 @@ def test_surfaces(backend: Any) -> None:
     np.testing.assert_array_equal(backend.asnumpy(kerneltk.textures.contents(layers)), expected)
 
 
-def test_surfaces_compile_for_gpus() -> None:
-    assert kerneltk.RawModule(code=SURFACES).compile_for("sm_90").code
+@pytest.mark.parametrize("code", [SURFACES, CUBES], ids=["surfaces", "cubemaps"])
+def test_compiles_for_gpus(code: str) -> None:
+    assert kerneltk.RawModule(code=code).compile_for("sm_90").code
 
 
 def test_a_texture_of_a_surface_sees_what_is_written(backend: Any) -> None:

@@ -19,7 +19,6 @@ TYPES = {
     "int8": "char", "int16": "short", "int32": "int",
     "uint8": "uchar", "uint16": "ushort", "uint32": "uint", "float32": "float",
 }  # fmt: skip
-DTYPES = (*TYPES, "float16")
 SHAPES: list[tuple[int, ...]] = [(13,), (5, 7), (3, 4, 6)]
 INTEGERS = [
     ("int8", SHAPES[0], 1), ("int16", SHAPES[1], 2), ("int32", SHAPES[2], 4),

@@ -1,19 +1,6 @@
 // Atomic functions of every type; the results do not depend on the order of the threads.
 #include <cuda_fp16.h>
 
-extern "C" __global__ void atomic_int(const int* x, int* out, int n)
-{
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) {
-        atomicAdd(&out[0], x[i]);
-        atomicSub(&out[1], x[i]);
-        atomicMin(&out[2], x[i]);
-        atomicMax(&out[3], x[i]);
-        atomicAnd(&out[4], x[i]);
-        atomicOr(&out[5], x[i]);
-        atomicXor(&out[6], x[i]);
-    }
-}
-
 extern "C" __global__ void atomic_unsigned(const unsigned int* x, unsigned int* out, int n)
 {
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) {

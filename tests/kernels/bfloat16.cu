@@ -23,27 +23,6 @@ extern "C" __global__ void bf16_arithmetic(const __nv_bfloat16* x, const __nv_bf
     out[4 * n + i] = -b;
 }
 
-extern "C" __global__ void bf16_convert(const float* x, __nv_bfloat16* nearest,
-                                        __nv_bfloat16* to_zero, unsigned short* bits, int n)
-{
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n) return;
-    nearest[i] = __float2bfloat16_rn(x[i]);
-    to_zero[i] = __float2bfloat16_rz(x[i]);
-    bits[i] = __bfloat16_as_ushort(nearest[i]);
-}
-
-extern "C" __global__ void bf16_pairs(const __nv_bfloat162* x, __nv_bfloat162* out, float2* wide,
-                                      int n)
-{
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n) return;
-    const float2 f = __bfloat1622float2(x[i]);
-    wide[i] = f;
-    out[2 * i] = __floats2bfloat162_rn(f.y, f.x);
-    out[2 * i + 1] = __hadd2(x[i], x[i]);
-}
-
 // A dot product of rows, with sums in single precision.
 extern "C" __global__ void bf16_dot_rows(const __nv_bfloat16* a, const __nv_bfloat16* b,
                                          float* dots, int columns)

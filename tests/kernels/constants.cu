@@ -24,21 +24,6 @@ extern "C" __global__ void polynomial(const float* x, float* y, int n)
     y[i] = sum;
 }
 
-extern "C" __global__ void prime_factors(const int* numbers, int* exponents, int n)
-{
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n) return;
-    int number = numbers[i];
-    for (int k = 0; k < 6; ++k) {
-        int exponent = 0;
-        while (number % primes[k] == 0) {
-            number /= primes[k];
-            ++exponent;
-        }
-        exponents[i * 6 + k] = exponent;
-    }
-}
-
 extern "C" __global__ void accumulate(const double* x, int n)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;

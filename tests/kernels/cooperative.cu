@@ -12,18 +12,6 @@ __device__ int group_sum(const Group& group, int value)
     return value;
 }
 
-template <int WIDTH>
-__global__ void tile_sums(const int* in, int* out)
-{
-    cg::thread_block block = cg::this_thread_block();
-    auto tile = cg::tiled_partition<WIDTH>(block);
-    const int i = blockIdx.x * block.size() + block.thread_rank();
-    const int sum = group_sum(tile, in[i]);
-    if (tile.thread_rank() == 0) {
-        out[i / WIDTH] = sum;
-    }
-}
-
 __device__ int block_sum(cg::thread_block block, int* memory, int value)
 {
     const int rank = block.thread_rank();
@@ -34,62 +22,6 @@ __device__ int block_sum(cg::thread_block block, int* memory, int value)
     }
     block.sync();
     return memory[0];
-}
-
-extern "C" __global__ void sum_by_block(const int* in, int* out, int n)
-{
-    extern __shared__ int group_memory[];
-    const cg::thread_block block = cg::this_thread_block();
-    int mine = 0;
-    for (int i = blockIdx.x * block.size() + block.thread_rank(); i < n;
-         i += block.size() * gridDim.x) {
-        mine += in[i];
-    }
-    const int sum = block_sum(block, group_memory, mine);
-    if (block.thread_rank() == 0) out[block.group_index().x] = sum;
-}
-
-// Ranks and sizes of a block and of its tiles of 8; the block has three dimensions.
-extern "C" __global__ void ranks(int* out)
-{
-    const cg::thread_block block = cg::this_thread_block();
-    const cg::thread_block_tile<8> tile = cg::tiled_partition<8>(block);
-    int* row = out + block.thread_rank() * 6;
-    row[0] = block.thread_rank();
-    row[1] = block.size();
-    row[2] = tile.thread_rank();
-    row[3] = tile.size();
-    row[4] = tile.meta_group_rank();
-    row[5] = block.thread_index().z * 100 + block.thread_index().y * 10 + block.thread_index().x;
-}
-
-extern "C" __global__ void tile_votes(const int* in, unsigned int* ballots, int* any, int* all)
-{
-    const auto tile = cg::tiled_partition<16>(cg::this_thread_block());
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    const unsigned int ballot = tile.ballot(in[i] > 0);
-    const int some = tile.any(in[i] > 0);
-    const int every = tile.all(in[i] > 0);
-    if (tile.thread_rank() == 0) {
-        ballots[i / 16] = ballot;
-        any[i / 16] = some != 0;
-        all[i / 16] = every != 0;
-    }
-}
-
-extern "C" __global__ void tile_shuffles(const float* in, float* out)
-{
-    const auto tile = cg::tiled_partition<4>(cg::this_thread_block());
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    float value = in[i];
-    value += tile.shfl_xor(value, 1);
-    value += tile.shfl_xor(value, 2);
-    const float first = tile.shfl(in[i], 0);
-    const float before = tile.shfl_up(in[i], 1);
-    tile.sync();
-    out[3 * i] = value;
-    out[3 * i + 1] = first;
-    out[3 * i + 2] = before;
 }
 
 // Positive numbers in any order; the threads that have one take their places together.
@@ -117,25 +49,4 @@ extern "C" __global__ void ring_average(int* even, int* odd, int n, int steps)
         }
         grid.sync();
     }
-}
-
-// Sum over the grid in one launch, read back by every block.
-extern "C" __global__ void normalise(const float* in, float* out, float* total, int n)
-{
-    __shared__ float partial[128];
-    cg::grid_group grid = cg::this_grid();
-    cg::thread_block block = cg::this_thread_block();
-    const int t = block.thread_rank();
-    float sum = 0.0f;
-    for (int i = grid.thread_rank(); i < n; i += grid.size()) sum += in[i];
-    partial[t] = sum;
-    cg::sync(block);
-    for (int s = 64; s > 0; s >>= 1) {
-        if (t < s) partial[t] += partial[t + s];
-        cg::sync(block);
-    }
-    if (t == 0) atomicAdd(total, partial[0]);
-    cg::sync(grid);
-    const float whole = *static_cast<volatile float*>(total);
-    for (int i = grid.thread_rank(); i < n; i += grid.size()) out[i] = in[i] / whole;
 }

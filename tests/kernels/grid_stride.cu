@@ -7,15 +7,6 @@ extern "C" __global__ void saxpy(int n, float a, const float* x, float* y)
     }
 }
 
-extern "C" __global__ void saxpy_one_each(int n, float a, const float* __restrict__ x,
-                                          float* __restrict__ y)
-{
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) {
-        y[i] = a * x[i] + y[i];
-    }
-}
-
 extern "C" __global__ void add_64bit(const long long* x, const long long* y, long long* z, size_t n)
 {
     size_t stride = static_cast<size_t>(blockDim.x) * gridDim.x;
@@ -23,28 +14,6 @@ extern "C" __global__ void add_64bit(const long long* x, const long long* y, lon
     for (size_t i = first; i < n; i += stride) {
         z[i] = x[i] + y[i];
     }
-}
-
-extern "C" __global__ void scale_2d(float* matrix, int rows, int columns, int pitch, float factor)
-{
-    for (int row = blockIdx.y * blockDim.y + threadIdx.y; row < rows;
-         row += blockDim.y * gridDim.y) {
-        for (int column = blockIdx.x * blockDim.x + threadIdx.x; column < columns;
-             column += blockDim.x * gridDim.x) {
-            matrix[row * pitch + column] *= factor;
-        }
-    }
-}
-
-extern "C" __global__ void index_3d(int* out, int nx, int ny, int nz)
-{
-    const int x = blockIdx.x * blockDim.x + threadIdx.x;
-    const int y = blockIdx.y * blockDim.y + threadIdx.y;
-    const int z = blockIdx.z * blockDim.z + threadIdx.z;
-    if (x >= nx || y >= ny || z >= nz) {
-        return;
-    }
-    out[(z * ny + y) * nx + x] = z * 10000 + y * 100 + x;
 }
 
 // What each block knows about the launch: ten numbers a block.
@@ -73,40 +42,4 @@ extern "C" __global__ void thread_ranks(int* out)
     const int rank = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
     const int size = blockDim.x * blockDim.y * blockDim.z;
     out[blockIdx.x * size + rank] = rank / warpSize * 1000 + rank % warpSize;
-}
-
-// Threads that skip most of their elements.
-extern "C" __global__ void sum_of_divisors(const int* numbers, int* sums, int n)
-{
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) {
-        int number = numbers[i];
-        if (number <= 0) {
-            sums[i] = -1;
-            continue;
-        }
-        int sum = 0;
-        for (int divisor = 1; divisor * divisor <= number; ++divisor) {
-            if (number % divisor != 0) {
-                continue;
-            }
-            sum += divisor;
-            if (divisor != number / divisor) {
-                sum += number / divisor;
-            }
-        }
-        sums[i] = sum;
-    }
-}
-
-extern "C" __global__ void collatz_steps(unsigned int* steps, unsigned int n)
-{
-    const unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n) return;
-    unsigned long long value = i + 1;
-    unsigned int count = 0;
-    while (value != 1) {
-        value = value % 2 ? 3 * value + 1 : value / 2;
-        ++count;
-    }
-    steps[i] = count;
 }

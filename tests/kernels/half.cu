@@ -60,17 +60,6 @@ extern "C" __global__ void half_convert(const float* x, half* nearest, half* to_
     back[i] = __half2float(__ushort_as_half(bits[i]));
 }
 
-extern "C" __global__ void half_integers(const half* x, int* nearest, short* to_zero,
-                                         unsigned int* unsigned_down, half* back, int n)
-{
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n) return;
-    nearest[i] = __half2int_rn(x[i]);
-    to_zero[i] = __half2short_rz(x[i]);
-    unsigned_down[i] = __half2uint_rd(x[i]);
-    back[i] = __int2half_rn(nearest[i] * 3);
-}
-
 // Pairs: split, swapped, joined, multiplied.
 extern "C" __global__ void half2_pairs(const __half2* x, const __half2* y, __half2* out,
                                        float2* wide, int n)
@@ -84,50 +73,4 @@ extern "C" __global__ void half2_pairs(const __half2* x, const __half2* y, __hal
     out[5 * i + 3] = __halves2half2(__high2half(a), __low2half(b));
     out[5 * i + 4] = __floats2half2_rn(__low2float(a) * 2.0f, __high2float(b) * 0.5f);
     wide[i] = __half22float2(a);
-}
-
-// Sums in single precision of rows in half precision, by shuffles of halves' pairs.
-extern "C" __global__ void half_row_sums(const half* matrix, float* sums, half* maxima, int columns)
-{
-    const half* row = matrix + blockIdx.x * columns;
-    float sum = 0.0f;
-    half best = __float2half(-65504.0f);
-    for (int k = threadIdx.x; k < columns; k += 32) {
-        sum += __half2float(row[k]);
-        best = row[k] > best ? row[k] : best;
-    }
-    for (int offset = 16; offset > 0; offset >>= 1) {
-        sum += __shfl_xor_sync(0xffffffffu, sum, offset);
-        const half other = __shfl_xor_sync(0xffffffffu, best, offset);
-        best = __hgt(other, best) ? other : best;
-    }
-    if (threadIdx.x == 0) {
-        sums[blockIdx.x] = sum;
-        maxima[blockIdx.x] = best;
-    }
-}
-
-extern "C" __global__ void half_functions(const half* x, half* out, int n)
-{
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n) return;
-    out[0 * n + i] = hsqrt(x[i]);
-    out[1 * n + i] = hexp(x[i]);
-    out[2 * n + i] = hlog(x[i]);
-    out[3 * n + i] = hrcp(x[i]);
-    out[4 * n + i] = hrsqrt(x[i]);
-    out[5 * n + i] = hsin(x[i]);
-    out[6 * n + i] = hfloor(x[i]);
-    out[7 * n + i] = hceil(x[i]);
-    out[8 * n + i] = hrint(x[i]);
-    out[9 * n + i] = htrunc(x[i]);
-}
-
-template <typename T>
-__global__ void scale_any(const T* in, T* out, float factor, int n)
-{
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) {
-        out[i] = static_cast<T>(static_cast<float>(in[i]) * factor);
-    }
 }

@@ -2,13 +2,6 @@
 
 #define BINS 256
 
-extern "C" __global__ void histogram_global(const unsigned char* data, unsigned int* bins, int n)
-{
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) {
-        atomicAdd(&bins[data[i]], 1u);
-    }
-}
-
 extern "C" __global__ void histogram_shared(const unsigned char* data, unsigned int* bins, int n)
 {
     __shared__ unsigned int local[BINS];

@@ -1,19 +1,5 @@
 // Dense matrix products.
 
-extern "C" __global__ void matmul_naive(const float* a, const float* b, float* c, int m, int n,
-                                        int k)
-{
-    int column = blockIdx.x * blockDim.x + threadIdx.x;
-    int row = blockIdx.y * blockDim.y + threadIdx.y;
-    if (row >= m || column >= n) return;
-
-    float sum = 0.0f;
-    for (int i = 0; i < k; i++) {
-        sum += a[row * k + i] * b[i * n + column];
-    }
-    c[row * n + column] = sum;
-}
-
 // c (m × n) = a (m × k) · b (k × n), all in row-major order; blocks of TILE × TILE threads.
 template <typename T, int TILE>
 __global__ void matmul_tiled(const T* a, const T* b, T* c, int m, int n, int k)
@@ -72,28 +58,5 @@ matmul_registers(const float* __restrict__ a, const float* __restrict__ b, float
     }
     for (int d = 0; d < DEPTH; ++d) {
         c[(row + threadIdx.y * DEPTH + d) * n + column] = sums[d];
-    }
-}
-
-// y = A · x, one block a row.
-extern "C" __global__ void matrix_vector(const double* matrix, const double* x, double* y,
-                                         int columns)
-{
-    extern __shared__ double products[];
-    const int row = blockIdx.x;
-    double sum = 0.0;
-    for (int column = threadIdx.x; column < columns; column += blockDim.x) {
-        sum += matrix[row * columns + column] * x[column];
-    }
-    products[threadIdx.x] = sum;
-    __syncthreads();
-    for (unsigned int half = blockDim.x / 2; half > 0; half >>= 1) {
-        if (threadIdx.x < half) {
-            products[threadIdx.x] += products[threadIdx.x + half];
-        }
-        __syncthreads();
-    }
-    if (threadIdx.x == 0) {
-        y[row] = products[0];
     }
 }

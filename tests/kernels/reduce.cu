@@ -56,36 +56,6 @@ __global__ void sum_unrolled(const int* x, int* partial, int n)
     }
 }
 
-extern "C" __global__ void max_dynamic(const float* x, float* partial, int n)
-{
-    extern __shared__ float shared_max[];
-    float best = -CUDART_INF_F;
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
-        best = fmaxf(best, x[i]);
-    }
-    shared_max[threadIdx.x] = best;
-    __syncthreads();
-    for (unsigned int s = blockDim.x / 2; s > 0; s >>= 1) {
-        if (threadIdx.x < s) {
-            shared_max[threadIdx.x] = fmaxf(shared_max[threadIdx.x], shared_max[threadIdx.x + s]);
-        }
-        __syncthreads();
-    }
-    if (threadIdx.x == 0) partial[blockIdx.x] = shared_max[0];
-}
-
-extern "C" __global__ void dot(const float* x, const float* y, float* result, int n)
-{
-    float sum = 0.0f;
-    for (int i = common::global_index(); i < n; i += blockDim.x * gridDim.x) {
-        sum += x[i] * y[i];
-    }
-    sum = common::block_reduce(sum, 0.0f, common::Sum());
-    if (threadIdx.x == 0) {
-        atomicAdd(result, sum);
-    }
-}
-
 extern "C" __global__ void row_range(const long long* matrix, long long* largest,
                                      long long* smallest, int columns)
 {

@@ -1,33 +1,6 @@
 // Static and dynamic shared memory in its usual forms.
 
-extern "C" __global__ void reverse_static(int* data, int n)
-{
-    __shared__ int held[256];
-    const int t = threadIdx.x;
-    if (t < n) held[t] = data[t];
-    __syncthreads();
-    if (t < n) data[t] = held[n - 1 - t];
-}
-
 extern __shared__ int at_namespace_scope[];
-
-extern "C" __global__ void reverse_dynamic(int* data, int n)
-{
-    const int t = threadIdx.x;
-    int* block = data + blockIdx.x * n;
-    at_namespace_scope[t] = block[t];
-    __syncthreads();
-    block[t] = at_namespace_scope[n - 1 - t];
-}
-
-extern "C" __global__ void neighbours_dynamic(const float* in, float* out, int n)
-{
-    extern __shared__ float line[];
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    line[threadIdx.x] = i < n ? in[i] : 0.0f;
-    __syncthreads();
-    if (i < n) out[i] = line[threadIdx.x] + line[threadIdx.x ^ 1];
-}
 
 // Alignments behind __shared__, of a type and of a number.
 template <int SIZE>

@@ -26,15 +26,6 @@ __global__ void transpose(const T* __restrict__ in, T* __restrict__ out, int row
     }
 }
 
-extern "C" __global__ void transpose_naive(const double* in, double* out, int rows, int columns)
-{
-    const int column = blockIdx.x * blockDim.x + threadIdx.x;
-    const int row = blockIdx.y * blockDim.y + threadIdx.y;
-    if (row < rows && column < columns) {
-        out[column * rows + row] = in[row * columns + column];
-    }
-}
-
 // A square matrix in place: blocks on and above the diagonal swap two tiles.
 extern "C" __global__ void transpose_in_place(int* matrix, int n)
 {

@@ -1,18 +1,5 @@
 // Vector types: wide loads, structures of coordinates, conversions.
 
-extern "C" __global__ void saxpy_float4(int n4, float a, const float4* x, float4* y)
-{
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n4; i += blockDim.x * gridDim.x) {
-        const float4 u = x[i];
-        float4 v = y[i];
-        v.x = a * u.x + v.x;
-        v.y = a * u.y + v.y;
-        v.z = a * u.z + v.z;
-        v.w = a * u.w + v.w;
-        y[i] = v;
-    }
-}
-
 // Wide loads of scalar arrays, with what does not fill a vector at the end.
 extern "C" __global__ void negate_wide(const int* in, int* out, int n)
 {
@@ -24,15 +11,6 @@ extern "C" __global__ void negate_wide(const int* in, int* out, int n)
     if (i < n % 4) {
         const int k = n / 4 * 4 + i;
         out[k] = -in[k];
-    }
-}
-
-extern "C" __global__ void swap_pairs(int2* pairs, int n)
-{
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) {
-        const int2 pair = pairs[i];
-        pairs[i] = make_int2(pair.y, pair.x);
     }
 }
 
@@ -49,14 +27,6 @@ extern "C" __global__ void blend_rgba(const uchar4* front, const uchar4* back, u
     mixed.z = static_cast<unsigned char>((f.z * alpha + b.z * (255 - alpha)) / 255);
     mixed.w = 255;
     out[i] = mixed;
-}
-
-extern "C" __global__ void multiply_double2(const double2* x, const double2* y, double2* z, int n)
-{
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n) return;
-    const double2 a = x[i], b = y[i];
-    z[i] = make_double2(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
 }
 
 __device__ __forceinline__ float3 cross(float3 a, float3 b)

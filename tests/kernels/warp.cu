@@ -35,19 +35,6 @@ __global__ void group_sums(const int* in, int* out)
     if (threadIdx.x % WIDTH == 0) out[i / WIDTH] = sum;
 }
 
-// Four ways to read another lane; 16 lanes a group in the last two.
-extern "C" __global__ void shuffles(const int* in, int* out)
-{
-    const int lane = threadIdx.x;
-    const int value = in[lane];
-    out[lane] = __shfl_sync(ALL, value, 5);
-    out[32 + lane] = __shfl_sync(ALL, value, (lane + 1) % 32);
-    out[64 + lane] = __shfl_sync(ALL, value, 3, 16);
-    out[96 + lane] = __shfl_up_sync(ALL, value, 2, 16);
-    out[128 + lane] = __shfl_down_sync(ALL, value, 3, 8);
-    out[160 + lane] = __shfl_xor_sync(ALL, value, 1);
-}
-
 // Every lane reads the lane that its own index names, also negative ones and beyond the warp.
 extern "C" __global__ void gather_in_warp(const double* in, const int* lanes, double* out)
 {
@@ -123,12 +110,6 @@ __device__ int warp_add(int value)
     for (int mask = 16; mask > 0; mask >>= 1) value += __shfl_xor_sync(ALL, value, mask);
     return value;
 #endif
-}
-
-extern "C" __global__ void warp_add_all(const int* in, int* out)
-{
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    out[i] = warp_add(in[i]);
 }
 
 // Lanes hand values over through shared memory, one warp at a time.

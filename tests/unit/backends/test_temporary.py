@@ -21,6 +21,8 @@ from kerneltk.backends.host import toolchain
 from kerneltk.errors import BackendUnavailableError
 from tests.sampling import but_for
 
+from ...processes import python
+
 SOURCE = 'extern "C" void k(const void*, long long, long long) {}\n'
 OPTIONS = ("-shared", "-fPIC", "-nostdlib")
 
@@ -104,15 +106,12 @@ def test_compilers_that_cannot_write(
     assert str(caught.value) == message(reason, place)
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("echo 'collect2: fatal error: ld terminated with signal 9 [Killed]'; exit 1", "Killed"),
-        ("kill -9 $$", "Killed"),
-        ("kill -11 $$", "Segmentation fault"),
-        ("echo 'g++: fatal error: Killed signal terminated program cc1plus'; exit 1", "Killed"),
-    ],
-)
+@pytest.mark.parametrize(("text", "why"), [
+    ("echo 'collect2: fatal error: ld terminated with signal 9 [Killed]'; exit 1", "Killed"),
+    ("kill -9 $$", "Killed"),
+    ("kill -11 $$", "Segmentation fault"),
+    ("echo 'g++: fatal error: Killed signal terminated program cc1plus'; exit 1", "Killed"),
+])  # fmt: skip
 def test_compilers_that_are_ended(
     monkeypatch: pytest.MonkeyPatch, place: Path, tmp_path: Path, text: str, why: str
 ) -> None:
@@ -159,13 +158,7 @@ print(kerneltk.ElementwiseKernel("T x", "T y", "y = x", "a")(np.arange(2)).tolis
 @pytest.mark.parametrize("limit", but_for([0, 1024, 4096], "0", "1024"))
 def test_a_limit_on_sizes(limit: int) -> None:
     """Whatever is written first beyond it: the source, the library, the file it is loaded from."""
-    done = subprocess.run(
-        [sys.executable, "-c", LIMITED, str(limit)],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        env={**os.environ, "KERNELTK_CACHE_DIR": ""},
-    )
+    done = python("-c", LIMITED, str(limit), KERNELTK_CACHE_DIR="")
     assert done.returncode == 0, done.stderr
     *said, result = done.stdout.splitlines()
     assert said or limit > 1024  # some compilers' libraries are smaller

@@ -49,20 +49,6 @@ def test_a_directory_of_others_is_left_alone(shared: Path, mode: int) -> None:
     assert list(shared.iterdir()) == []
 
 
-def test_a_directory_of_another_user_is_left_alone(
-    shared: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shared.mkdir(parents=True, mode=0o700)
-    real = os.stat(shared)
-
-    def stat(path: object, **keywords: object) -> os.stat_result:
-        return os.stat_result((*real[:4], 12345, *real[5:]))
-
-    monkeypatch.setattr(store.os, "stat", stat)
-    with pytest.raises(PermissionError, match="it belongs to user 12345"):
-        store.check_directory(shared)
-
-
 def test_a_file_that_others_may_write_is_written_anew(shared: Path) -> None:
     path = Path(debug_files.keep(b"code", ".so"))
     path.chmod(0o666)

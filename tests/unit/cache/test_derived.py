@@ -7,7 +7,6 @@ import itertools
 import json
 import os
 import shutil
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -21,6 +20,7 @@ from kerneltk.cache import derived
 from kerneltk.cache.derived import Entry, Records, derive
 from kerneltk.cache.store import Cache
 
+from ...processes import python
 from ..test_architecture import MODULES, imports_of
 
 ROOT = Path(__file__).parents[3]
@@ -299,16 +299,14 @@ def copies(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def in_process(root: Path, *steps: Any) -> list[int]:
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(root), *sys.path]),
-        "KERNELTK_CACHE_DIR": str(root.parent / "cache"),
-    }
-    command = [sys.executable, "-c", COMMAND, json.dumps(steps)]
-    run = subprocess.run(
-        command, env=environment, cwd=root.parent, capture_output=True, text=True, check=True
+    done = python(
+        *("-c", COMMAND, json.dumps(steps)),
+        cwd=root.parent,
+        PYTHONPATH=os.pathsep.join([str(root), *sys.path]),
+        KERNELTK_CACHE_DIR=str(root.parent / "cache"),
     )
-    found: list[int] = json.loads(run.stdout)
+    assert done.returncode == 0, done.stderr
+    found: list[int] = json.loads(done.stdout)
     return found
 
 

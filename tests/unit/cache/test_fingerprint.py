@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,6 +17,8 @@ import kerneltk.cache.fingerprint
 from kerneltk.cache.derived import reader_of
 from kerneltk.cache.fingerprint import Trace, file_stamp, string_key, trace
 from kerneltk.core.artifacts import LinkInput, Target, TranslationUnit
+
+from ...processes import python
 
 ROOT = Path(kerneltk.cache.fingerprint.__file__).parents[2]
 TARGET = Target("cuda", "sm_90", "nvrtc 12.9")
@@ -76,13 +76,7 @@ def test_the_key_is_the_same_in_every_process(tmp_path: Path) -> None:
         "print(trace(unit, target, include_directories=[Path(sys.argv[1])]).key)"
     )
     keys = {
-        subprocess.run(
-            [sys.executable, "-c", script, str(tmp_path)],
-            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
+        python("-c", script, str(tmp_path), PYTHONPATH=str(ROOT), PYTHONHASHSEED=seed).stdout
         for seed in ("1", "2")
     }
     unit = TranslationUnit("host", "#include <a.h>\n#include <b.h>", "k", ("-O2",))
@@ -182,33 +176,16 @@ def test_text_that_is_not_utf_8() -> None:
 # Headers that count.
 
 
-@pytest.mark.parametrize(
-    "directive",
-    [
-        "#include <x.h>",
-        '#include "x.h"',
-        "  #  include\t<x.h>",
-        "#include<x.h>",
-        "#include <x.h> // why",
-        "int a;\r\n#include <x.h>\r\n",
-        "/* one */ #include <x.h>",
-        "/* one\n   two */ #include <x.h>",
-        "# /* one */ include /* two */ /* three\n */ <x.h>",
-        "#inc\\\nlude \\\r\n <x.\\\nh>",
-        "#include \\  \n<x.h>",
-        "%:include <x.h>",
-        "??=include <x.h>",
-        "#include_next <x.h>",
-        '#import "x.h"',
-        '#embed "x.h"',
-        "#if 0\n#include <x.h>\n#endif",
-        "#if __has_include(<x.h>)\n#endif",
-        '#if defined A && __has_include ( "x.h" )\n#endif',
-        'const char* s = "/*";\n#include <x.h>',
-        "int n = 1'000; char c = '\"';\n#include <x.h>",
-        'const char* s = R"(" /* )";\n#include <x.h>',
-    ],
-)
+@pytest.mark.parametrize("directive", [
+    "#include <x.h>", '#include "x.h"', "  #  include\t<x.h>", "#include<x.h>",
+    "#include <x.h> // why", "int a;\r\n#include <x.h>\r\n", "/* one */ #include <x.h>",
+    "/* one\n   two */ #include <x.h>", "# /* one */ include /* two */ /* three\n */ <x.h>",
+    "#inc\\\nlude \\\r\n <x.\\\nh>", "#include \\  \n<x.h>", "%:include <x.h>", "??=include <x.h>",
+    "#include_next <x.h>", '#import "x.h"', '#embed "x.h"', "#if 0\n#include <x.h>\n#endif",
+    "#if __has_include(<x.h>)\n#endif", '#if defined A && __has_include ( "x.h" )\n#endif',
+    'const char* s = "/*";\n#include <x.h>', "int n = 1'000; char c = '\"';\n#include <x.h>",
+    'const char* s = R"(" /* )";\n#include <x.h>',
+])  # fmt: skip
 def test_a_directive_counts(tmp_path: Path, directive: str) -> None:
     assert_counts(tmp_path / "x.h", directive, tmp_path)
 
@@ -246,41 +223,19 @@ def test_the_working_directory_counts_for_names_in_quotes(
     assert key_of("#include <x.h>") == before
 
 
-@pytest.mark.parametrize(
-    "spelling",
-    [
-        "-I{}",
-        "-I={}",
-        "-I {}",
-        "--include-path={}",
-        "--include-path {}",
-        "-isystem {}",
-        "-isystem{}",
-        "-iquote {}",
-        "-idirafter {}",
-        "--system-include={}",
-    ],
-)
+@pytest.mark.parametrize("spelling", [
+    "-I{}", "-I={}", "-I {}", "--include-path={}", "--include-path {}", "-isystem {}",
+    "-isystem{}", "-iquote {}", "-idirafter {}", "--system-include={}",
+])  # fmt: skip
 def test_directories_in_options_count(tmp_path: Path, spelling: str) -> None:
     options = ("-O3", *spelling.format(tmp_path).split(" "), "-DX")
     assert_counts(tmp_path / "x.h", "#include <x.h>", options=options)
 
 
-@pytest.mark.parametrize(
-    "spelling",
-    [
-        "-include {}",
-        "-include={}",
-        "--include {}",
-        "--include={}",
-        "--pre-include={}",
-        "-imacros {}",
-        "-include-pch {}",
-        "--options-file={}",
-        "-optf {}",
-        "@{}",
-    ],
-)
+@pytest.mark.parametrize("spelling", [
+    "-include {}", "-include={}", "--include {}", "--include={}", "--pre-include={}",
+    "-imacros {}", "-include-pch {}", "--options-file={}", "-optf {}", "@{}",
+])  # fmt: skip
 def test_files_in_options_count(
     tmp_path: Path, spelling: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -435,13 +390,10 @@ def another_directory(root: Path) -> None:
     (root / "two" / "part").symlink_to(root / "three" / "part")
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        other_content, other_directives, removed_file, added_file, added_file_beside,
-        added_directory, removed_directory, another_directory,
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("change", [
+    other_content, other_directives, removed_file, added_file, added_file_beside, added_directory,
+    removed_directory, another_directory,
+])  # fmt: skip
 def test_a_change_of_a_known_tree_counts(tree: Path, change: Callable[[Path], None]) -> None:
     before = key_of_tree(tree)
     assert key_of_tree(tree) == before
@@ -672,16 +624,13 @@ def test_names_that_are_no_unicode(tmp_path: Path, settled: None) -> None:
     assert kept.current() is None
 
 
-@pytest.mark.parametrize(
-    ("source", "header"),
-    [
-        ('#include "a.h"', '#define NAME "b.h"\n#include NAME\n'),
-        ('#define NAME "b.h"\n#include "a.h"', "#include NAME\n"),
-        ("#include <a.h>", "#define NAME <b.h>  // of ours\n#  include NAME\n"),
-        ('#include "a.h"', '#define NAME "b.h"\n#if __has_include(NAME)\n#endif\n'),
-        ('#include "a.h"', 'asm(".incbin \\"b.h\\"");\n'),
-    ],
-)
+@pytest.mark.parametrize(("source", "header"), [
+    ('#include "a.h"', '#define NAME "b.h"\n#include NAME\n'),
+    ('#define NAME "b.h"\n#include "a.h"', "#include NAME\n"),
+    ("#include <a.h>", "#define NAME <b.h>  // of ours\n#  include NAME\n"),
+    ('#include "a.h"', '#define NAME "b.h"\n#if __has_include(NAME)\n#endif\n'),
+    ('#include "a.h"', 'asm(".incbin \\"b.h\\"");\n'),
+])  # fmt: skip
 def test_a_name_that_a_macro_stands_for_in_a_header(
     tmp_path: Path, source: str, header: str
 ) -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import re
 import struct
 from typing import Any
 
 import numpy as np
 import pytest
 
-import kerneltk
 from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import capabilities_of
 from kerneltk.cuda_cpp.arguments import check_array, guards_of, passing_of
@@ -20,24 +18,17 @@ from kerneltk.errors import ArgumentTypeError, ArgumentValueError, ScalarOverflo
 from kerneltk.launch.launcher_spec import MultipleOf
 from kerneltk.object_code.reflection import ParameterType
 
-
-def kernel(parameters: str, body: str = "", before: str = "", **words: Any) -> kerneltk.RawKernel:
-    # A pointer that the kernel does not name takes anything.
-    body = body or ("(void)x;" if re.search(r"\bx\b", parameters) else "")
-    return kerneltk.RawKernel(f"{before}\n__global__ void f({parameters}) {{{body}}}", "f", **words)
+from .test_kernel import kernel
 
 
 @pytest.mark.one_in(4)
-@pytest.mark.parametrize(
-    ("parameter", "array"),
-    [
-        ("S* x", np.zeros(5, np.uint8)),
-        ("S* x", np.zeros(3, "S3")),
-        ("S* x", np.zeros(3, "V7")),
-        ("float4* x", np.zeros(2, np.float32)),
-        ("int (*x)[4]", np.zeros(2, np.int32)),
-    ],
-)
+@pytest.mark.parametrize(("parameter", "array"), [
+    ("S* x", np.zeros(5, np.uint8)),
+    ("S* x", np.zeros(3, "S3")),
+    ("S* x", np.zeros(3, "V7")),
+    ("float4* x", np.zeros(2, np.float32)),
+    ("int (*x)[4]", np.zeros(2, np.int32)),
+])  # fmt: skip
 def test_arrays_of_no_whole_number_of_elements(parameter: str, array: Any) -> None:
     with pytest.raises((ArgumentValueError, ArgumentTypeError)):
         kernel(parameter, before="struct S { double a[4]; };")(1, 1, (array,))
@@ -260,16 +251,13 @@ def test_arrays_without_gaps(array: Any) -> None:
     check(pointer_to(NUMBERS["double"]), array)
 
 
-@pytest.mark.parametrize(
-    "array",
-    [
-        np.zeros(6)[::2],
-        np.zeros(6)[::-1],
-        np.zeros((3, 4))[:, :3],
-        np.zeros((3, 4))[::-1],
-        np.broadcast_to(np.zeros(3), (2, 3)),
-    ],
-)
+@pytest.mark.parametrize("array", [
+    np.zeros(6)[::2],
+    np.zeros(6)[::-1],
+    np.zeros((3, 4))[:, :3],
+    np.zeros((3, 4))[::-1],
+    np.broadcast_to(np.zeros(3), (2, 3)),
+])  # fmt: skip
 def test_arrays_with_gaps(array: Any) -> None:
     with pytest.raises(ArgumentValueError, match="has gaps"):
         check(pointer_to(NUMBERS["double"]), array)

@@ -16,10 +16,7 @@ from kerneltk.cuda_cpp.signature import KernelSignature, RawParameter, Slot
 from kerneltk.errors import ArgumentTypeError, ScalarOverflowError
 from kerneltk.object_code.reflection import ParameterType
 
-
-def kernel(parameters: str, body: str = "", before: str = "", **words: Any) -> kerneltk.RawKernel:
-    return kerneltk.RawKernel(f"{before}\n__global__ void f({parameters}) {{{body}}}", "f", **words)
-
+from .test_kernel import kernel
 
 OTHERS: list[tuple[str, Any, type[Exception]]] = [
     ("uchar4 v", (1, 2, 3, 263), ScalarOverflowError),
@@ -226,16 +223,13 @@ def test_bfloat16_of_nan_and_beyond_the_range() -> None:
             packed(BFLOAT, value)
 
 
-@pytest.mark.parametrize(
-    ("kind", "value", "wanted"),
-    [
-        (UINT8, np.array(255), b"\xff"),
-        (UINT8, 2.0, b"\x02"),
-        (INT64, np.array(-(2**63)), b"\0" * 7 + b"\x80"),
-        (ENUM, -1, b"\xff" * 4),
-        (ENUM, 2**32 - 1, b"\xff" * 4),
-    ],
-)
+@pytest.mark.parametrize(("kind", "value", "wanted"), [
+    (UINT8, np.array(255), b"\xff"),
+    (UINT8, 2.0, b"\x02"),
+    (INT64, np.array(-(2**63)), b"\0" * 7 + b"\x80"),
+    (ENUM, -1, b"\xff" * 4),
+    (ENUM, 2**32 - 1, b"\xff" * 4),
+])  # fmt: skip
 def test_integers_at_the_ends_of_their_range(
     kind: ParameterType, value: Any, wanted: bytes
 ) -> None:

@@ -16,16 +16,7 @@ from kerneltk.errors import (
     SignatureError,
 )
 
-
-def kernel(parameters: str, body: str = "", before: str = "", **words: Any) -> kerneltk.RawKernel:
-    return kerneltk.RawKernel(f"{before}\n__global__ void f({parameters}) {{{body}}}", "f", **words)
-
-
-# -- arrays ---------------------------------------------------------------------------------------
-
-
-# -- values ---------------------------------------------------------------------------------------
-
+from .test_kernel import kernel
 
 # -- texts ----------------------------------------------------------------------------------------
 
@@ -118,14 +109,6 @@ def test_name_expressions_are_a_sequence(names: Any) -> None:
 
 # -- modules --------------------------------------------------------------------------------------
 
-VARIABLES = """
-__constant__ int coefficient;
-__device__ int hits;
-__constant__ const int fixed[2] = {3, 4};
-template <class T> __global__ void read(T* o) { o[0] = coefficient; ++hits; }
-__global__ void plain(int* o) { o[0] = coefficient; ++hits; }
-"""
-
 
 def test_subscripts_take_what_kernels_lists(tmp_path: Path) -> None:
     (tmp_path / "n.cu").write_text(
@@ -141,6 +124,3 @@ def test_subscripts_take_what_kernels_lists(tmp_path: Path) -> None:
     assert module["a::k"] is module.k
     with pytest.raises(NoSuchKernelError, match=r"no kernel 'a::t<float>'"):
         module["a::t<float>"]
-
-
-# -- launches -------------------------------------------------------------------------------------

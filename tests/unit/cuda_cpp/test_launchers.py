@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import kerneltk
 from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import LaunchMode
 from kerneltk.cuda_cpp.by_value import Checks
@@ -116,17 +115,3 @@ def test_without_checks(program: RawProgram) -> None:
     launcher(program, args, checks="off")(1, 1, args)
     assert args[1].base is not None
     np.testing.assert_array_equal(args[1].base[:9], [-1, 200, 0.5, 2.5, -300, 3, 4, 2**40, 1])
-
-
-def test_the_number_of_arguments(program: RawProgram) -> None:
-    run = launcher(program, arguments())
-    for wrong in (arguments()[:-1], (*arguments(), 1), ()):
-        with pytest.raises(OtherTypesError):
-            run(1, 1, wrong)
-
-
-def test_a_kernel_without_parameters() -> None:
-    kernel = kerneltk.RawKernel('extern "C" __global__ void g() {}', "g")
-    kernel(1, 1, (), backend="host")
-    with pytest.raises(ArgumentTypeError, match="takes 0 arguments"):
-        kernel(1, 1, (None,), backend="host")

@@ -8,32 +8,9 @@ from typing import Any
 import pytest
 
 import kerneltk
-from kerneltk.core.artifacts import ObjectCode
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 
-MAIN = r"""
-extern "C" __device__ float twice(float);
-__constant__ float table[3];
-static __device__ int calls;
-template <class T> __global__ void apply(T* x) { *x = twice(*x) + table[0]; ++calls; }
-"""
-
-
-LIBRARY = r"""
-__device__ int uses;
-extern "C" __device__ float twice(float x) { ++uses; return 2 * x; }
-__global__ void other(int* x) { *x = uses; }
-"""
-
-
-def library(target: str, *options: str, code: str = LIBRARY) -> ObjectCode:
-    return kerneltk.RawModule(code=code, options=options).compile_for(target)
-
-
-def linked(link: Any, options: tuple[str, ...] = ()) -> kerneltk.RawModule:
-    return kerneltk.RawModule(
-        code=MAIN, name_expressions=["apply<float>"], link=link, options=options
-    )
+from ..backends.cuda.test_nvjitlink import library, linked
 
 
 @pytest.mark.parametrize(

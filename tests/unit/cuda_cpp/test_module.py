@@ -14,13 +14,7 @@ from kerneltk.cuda_cpp.program import RawProgram
 from kerneltk.cuda_cpp.source import RawSource
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, NoSuchKernelError
 
-VARIABLES = """
-__constant__ int coefficient;
-__device__ int hits;
-__constant__ const int fixed[2] = {3, 4};
-template <class T> __global__ void read(T* o) { o[0] = coefficient; ++hits; }
-__global__ void plain(int* o) { o[0] = coefficient; ++hits; }
-"""
+from .test_program import VARIABLES
 
 
 @pytest.mark.exhaustive

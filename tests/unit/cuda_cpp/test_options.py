@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-import kerneltk
 from kerneltk.cuda_cpp.options import (
     checked_compiler,
     checked_names,
@@ -15,15 +14,6 @@ from kerneltk.cuda_cpp.options import (
     without_directives,
 )
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
-
-
-def kernel(parameters: str, body: str = "", before: str = "", **words: Any) -> kerneltk.RawKernel:
-    return kerneltk.RawKernel(f"{before}\n__global__ void f({parameters}) {{{body}}}", "f", **words)
-
-
-def test_options_that_are_none() -> None:
-    with pytest.raises(ArgumentTypeError, match="sequence of str"):
-        kernel("int* o", options=None)
 
 
 @pytest.mark.parametrize(

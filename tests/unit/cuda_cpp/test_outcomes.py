@@ -9,7 +9,6 @@ import ast
 import json
 import os
 import re
-import subprocess
 import sys
 import warnings
 from collections.abc import Callable
@@ -35,6 +34,7 @@ from kerneltk.errors import CompileError, LaunchError
 from tests.sampling import one_in, one_row_in
 from tests.unit.cache.stages import record_of, sealed
 
+from ...processes import python
 from ..test_architecture import MODULES
 
 ROOT = Path(kerneltk.__file__).parents[1]
@@ -161,15 +161,9 @@ def in_process(
     **environment: str,
 ) -> tuple[Any, bool]:
     """As `is_known`, in a process of its own, with what a failed launch says for a value."""
-    command = [sys.executable, "-c", CHILD, json.dumps((str(path), options, target))]
-    made = subprocess.run(
-        command,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(root), *sys.path]), **environment},
-        text=True,
-        cwd=cwd or path.parent,
-        capture_output=True,
-        check=False,
-    )
+    command = "-c", CHILD, json.dumps((str(path), options, target))
+    environment["PYTHONPATH"] = os.pathsep.join([str(root), *sys.path])
+    made = python(*command, cwd=cwd or path.parent, **environment)
     assert made.returncode == 0, made.stderr
     value, known, syntax = json.loads(made.stdout)
     assert not (known and syntax)

@@ -17,9 +17,7 @@ from kerneltk.cuda_cpp.source import RawSource
 from kerneltk.errors import ArgumentValueError, CompileError, LaunchError
 from kerneltk.object_code.reflection import ParameterType
 
-
-def kernel(parameters: str, body: str = "", before: str = "", **words: Any) -> kerneltk.RawKernel:
-    return kerneltk.RawKernel(f"{before}\n__global__ void f({parameters}) {{{body}}}", "f", **words)
+from .test_kernel import kernel
 
 
 @pytest.mark.one_in(4)
@@ -245,14 +243,11 @@ namespace ns { __constant__ float table[3]; }
 """
 
 
-@pytest.mark.parametrize(
-    ("name", "hint"),
-    [
-        ("plane", "did you mean 'plain'"),
-        ("of_type", r"template of <class T, int N>: name it as 'of_type<float, 4>'"),
-        ("nothing_like_it", "its kernels are 'plain', 'ns::inner', 'of_type', 'twice', 'either'"),
-    ],
-)
+@pytest.mark.parametrize(("name", "hint"), [
+    ("plane", "did you mean 'plain'"),
+    ("of_type", r"template of <class T, int N>: name it as 'of_type<float, 4>'"),
+    ("nothing_like_it", "its kernels are 'plain', 'ns::inner', 'of_type', 'twice', 'either'"),
+])  # fmt: skip
 def test_kernels_that_a_source_does_not_have(name: str, hint: str) -> None:
     with pytest.raises(ArgumentValueError, match=f"offers no kernel '{name}'.\n  Hint: .*{hint}"):
         program(KERNELS).offering(name)

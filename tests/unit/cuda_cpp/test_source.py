@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,9 +13,7 @@ from kerneltk.core.artifacts import LinkInput
 from kerneltk.cuda_cpp.source import RawSource, Request, read_file
 from kerneltk.errors import ArgumentValueError, BackendUnavailableError
 
-
-def kernel(parameters: str, body: str = "", before: str = "", **words: Any) -> kerneltk.RawKernel:
-    return kerneltk.RawKernel(f"{before}\n__global__ void f({parameters}) {{{body}}}", "f", **words)
+from .test_kernel import kernel
 
 
 @pytest.mark.one_in(4)
@@ -79,13 +76,10 @@ def test_headers_beside_the_working_directory(
     assert out[0] == 31
 
 
-@pytest.mark.parametrize(
-    "header",
-    [
-        "#ifndef H\n#define H\nint a();\n#else\n#define SECOND 1\n#endif\n",
-        "#ifndef H\n#define H\n#endif\n#ifdef H\n#define SECOND 1\n#endif\n",
-    ],
-)
+@pytest.mark.parametrize("header", [
+    "#ifndef H\n#define H\nint a();\n#else\n#define SECOND 1\n#endif\n",
+    "#ifndef H\n#define H\n#endif\n#ifdef H\n#define SECOND 1\n#endif\n",
+])  # fmt: skip
 def test_headers_that_say_more_the_second_time(tmp_path: Path, header: str) -> None:
     (tmp_path / "twice.h").write_text(header)
     (tmp_path / "main.cu").write_text(

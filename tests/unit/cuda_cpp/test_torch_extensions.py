@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import kerneltk
+
+
+def loaded(directory: Path, code: str, *names: str) -> Any:
+    """Load a file with this source, which also compiles for GPUs."""
+    path = directory / "extension.cu"
+    path.write_text(code)
+    module = kerneltk.load(path, name_expressions=names)
+    assert module.compile_for("sm_90").code
+    return module
+
 
 CODE = """
 #include <torch/extension.h>
@@ -50,11 +61,7 @@ ACCESSOR = np.dtype([("data", "u8"), ("sizes", "i4", 2), ("strides", "i4", 2)])
 
 
 def test_kernels_of_an_extension(tmp_path: Path) -> None:
-    path = tmp_path / "extension.cu"
-    path.write_text(CODE)
-    module = kerneltk.load(path, name_expressions=["sum_rows<float>", "sum_rows<c10::Half>"])
-    assert module.compile_for("sm_90").code
-
+    module = loaded(tmp_path, CODE, "sum_rows<float>", "sum_rows<c10::Half>")
     x = np.arange(35, dtype=np.float32).reshape(5, 7)
     y = np.zeros(5, np.float32)
     accessor = np.zeros(1, ACCESSOR)
@@ -73,8 +80,7 @@ def test_kernels_of_an_extension(tmp_path: Path) -> None:
 
 @pytest.mark.exhaustive
 def test_sums_are_taken_in_the_types_that_torch_takes(tmp_path: Path) -> None:
-    path = tmp_path / "sums.cu"
-    path.write_text("""
+    code = """
 #include <torch/extension.h>
 template <class T> __global__ void k(const T* x, long* y) {
     at::acc_type<T, true> sum = 0;
@@ -83,9 +89,9 @@ template <class T> __global__ void k(const T* x, long* y) {
     y[1] = sizeof(at::acc_type<T, false>);
     y[2] = sizeof(at::opmath_type<T>);
 }
-""")
+"""
     names = [f"k<{name}>" for name in ("int", "unsigned char", "float")]
-    module = kerneltk.load(path, name_expressions=names)
+    module = loaded(tmp_path, code, *names)
     for name, type_, sizes in zip(names, ("i4", "u1", "f4"), ([8, 4], [8, 1], [8, 4]), strict=True):
         x = np.full(4, 2**30 if type_ == "i4" else 200, type_)
         y = np.zeros(3, np.int64)
@@ -95,8 +101,7 @@ template <class T> __global__ void k(const T* x, long* y) {
 
 @pytest.mark.exhaustive
 def test_tensors_by_value(tmp_path: Path) -> None:
-    path = tmp_path / "by_value.cu"
-    path.write_text("""
+    code = """
 #include <ATen/cuda/CUDAContext.h>
 #include <ATen/cuda/detail/IndexUtils.cuh>
 #include <ATen/cuda/detail/TensorInfo.cuh>
@@ -106,10 +111,9 @@ __global__ void copied(at::cuda::detail::TensorInfo<scalar_t, int> x, scalar_t* 
     if (i < n) y[i] = x.data[at::cuda::detail::IndexToOffset<scalar_t, int, DIMS>::get(i, x)];
 }
 void launch(at::Tensor x) { auto info = at::cuda::detail::getTensorInfo<float, int>(x); }
-""")
+"""
     names = ["copied<float, -1>", "copied<float, 3>"]
-    module = kerneltk.load(path, name_expressions=names)
-    assert module.compile_for("sm_90").code
+    module = loaded(tmp_path, code, *names)
     x = np.arange(60, dtype=np.float32).reshape(3, 4, 5).transpose(2, 0, 1)
     info = np.zeros(1, np.dtype([("data", "u8"), ("sizes", "i4", 25), ("strides", "i4", 25),
                                  ("dims", "i4")], align=True))  # fmt: skip
@@ -163,10 +167,7 @@ __global__ void k(torch::headeronly::HeaderOnlyGenericPackedTensorAccessor<float
 
 
 def test_stand_ins_of_its_headers(tmp_path: Path) -> None:
-    path = tmp_path / "stand_ins.cu"
-    path.write_text(STAND_INS)
-    module = kerneltk.load(path)
-    assert module.compile_for("sm_90").code
+    module = loaded(tmp_path, STAND_INS)
     accessor = np.zeros(1, [("data", "u8"), ("sizes", "i8", 2), ("strides", "i8", 2)])
     accessor["sizes"] = (5, 7)
     state = np.zeros(1, np.dtype([("seed", "u8"), ("offset", "u8"), ("more", "u8"),
@@ -175,19 +176,6 @@ def test_stand_ins_of_its_headers(tmp_path: Path) -> None:
     y = np.zeros(32, np.int32)
     module.k(1, 32, (accessor[0], state[0], y), checks=False)
     assert y.tolist() == [3 + 16 + 120 + 3 + 2 + 5 + 5 + 8] * 32
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("target", ["sm_90", "host"])
-def test_what_its_headers_bring_of_the_library(target: str, tmp_path: Path) -> None:
-    path = tmp_path / "library.cu"
-    path.write_text("""
-#include <torch/extension.h>
-template <class T> __host__ __device__ auto sizes(T x) { return std::make_tuple(x, x + 1); }
-struct Names { std::vector<int> sizes; std::string name; int n; };
-__global__ void k(const Names* names, int* y) { y[0] = std::get<1>(sizes(names->n)); }
-""")
-    assert kerneltk.load(path).compile_for(target).code
 
 
 BINDINGS = r"""
@@ -224,11 +212,8 @@ __global__ void after(float* x) { x[threadIdx.x] += 1; }
 
 
 def test_macros_without_semicolons_hide_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "bindings.cu"
-    path.write_text(BINDINGS)
-    module = kerneltk.load(path)
+    module = loaded(tmp_path, BINDINGS)
     assert module.kernels == ("twice_kernel", "after")
-    assert module.compile_for("sm_90").code
     x = np.arange(100, dtype=np.float32)
     module.twice_kernel(1, 128, (x, 100))
     module.after(1, 100, (x,))
@@ -243,27 +228,24 @@ def test_limits_that_its_headers_bring(tmp_path: Path) -> None:
         "    y[i] = max(double(x[i]), (double)FLT_MIN) + DBL_EPSILON;\n"
         "    k[i] = i ? INT_MAX : LIMIT;\n}\n"
     )
-    path = tmp_path / "limits.cu"
-    path.write_text('#include <ATen/ATen.h>\n#define LIMIT INT_MIN\n#include "kernel.cuh"\n')
-    module = kerneltk.load(path)
-    assert module.compile_for("sm_90").code
+    code = '#include <ATen/ATen.h>\n#define LIMIT INT_MIN\n#include "kernel.cuh"\n'
+    module = loaded(tmp_path, code)
     x, y, k = np.zeros(2, np.float32), np.zeros(2), np.zeros(2, np.int32)
     module.logs(1, 2, (x, y, k))
     assert (y == float(np.finfo(np.float32).tiny) + np.finfo(np.float64).eps).all()
     assert k.tolist() == [-(2**31), 2**31 - 1]
 
-    path.write_text(
+    code = (
         "#include <ATen/ATen.h>\n#define INT_MAX 7\n"
         "__global__ void seven(int* x) { x[0] = INT_MAX; }\n"
     )
-    kerneltk.load(path).seven(1, 1, (k,))
+    loaded(tmp_path, code).seven(1, 1, (k,))
     assert k[0] == 7
 
 
 @pytest.mark.exhaustive
 def test_limits_of_torch_itself(tmp_path: Path) -> None:
-    path = tmp_path / "limits.cu"
-    path.write_text(
+    code = (
         "#include <torch/extension.h>\n#include <ATen/NumericLimits.cuh>\n"
         "template <class T> __global__ void k(T* x) {\n"
         "    using L = at::numeric_limits<T>;\n"
@@ -273,9 +255,7 @@ def test_limits_of_torch_itself(tmp_path: Path) -> None:
     )
     dtypes = {"float": "f4", "double": "f8", "int": "i4", "long": "i8", "unsigned char": "u1",
               "c10::Half": "f2"}  # fmt: skip
-    names = [f"k<{name}>" for name in dtypes]
-    module = kerneltk.load(path, name_expressions=names)
-    assert module.compile_for("sm_90").code
+    module = loaded(tmp_path, code, *(f"k<{name}>" for name in dtypes))
     for name, dtype in dtypes.items():
         x = np.zeros(4, dtype)
         module.get_function(f"k<{name}>")(1, 1, (x.view("V2") if dtype == "f2" else x,))
@@ -284,32 +264,43 @@ def test_limits_of_torch_itself(tmp_path: Path) -> None:
         assert x.tolist() == np.array([kind.min, kind.max, *ends], dtype).tolist()
 
 
+COMPILES = {
+    "library": """
+#include <torch/extension.h>
+template <class T> __host__ __device__ auto sizes(T x) { return std::make_tuple(x, x + 1); }
+struct Names { std::vector<int> sizes; std::string name; int n; };
+__global__ void k(const Names* names, int* y) { y[0] = std::get<1>(sizes(names->n)); }
+""",
+    "names of the driver, and the list of architectures": """
+#include <cuda.h>
+#include <vector>
+struct Arena { std::vector<int> x; CUmemGenericAllocationHandle handle; };
+typedef CUmemAllocationProp Property;
+constexpr int most() {
+    int all[] = {__CUDA_ARCH_LIST__}, m = 0;
+    for (int a : all) m = a > m ? a : m;
+    return m;
+}
+template <int N> struct Width { static const int value = N >= 750; };
+__global__ void k(int* x) { x[0] = Width<most()>::value; }
+""",
+}
+
+
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("target", ["sm_90", "host"])
-def test_names_of_the_driver_and_the_list_of_architectures(target: str, tmp_path: Path) -> None:
-    path = tmp_path / "names.cu"
-    path.write_text(
-        "#include <cuda.h>\n#include <vector>\n"
-        "struct Arena { std::vector<int> x; CUmemGenericAllocationHandle handle; };\n"
-        "typedef CUmemAllocationProp Property;\n"
-        "constexpr int most() { int all[] = {__CUDA_ARCH_LIST__}, m = 0;"
-        " for (int a : all) m = a > m ? a : m; return m; }\n"
-        "template <int N> struct Width { static const int value = N >= 750; };\n"
-        "__global__ void k(int* x) { x[0] = Width<most()>::value; }\n"
-    )
-    assert kerneltk.load(path).compile_for(target).code
+@pytest.mark.parametrize("what", COMPILES)
+def test_what_its_headers_bring_compiles(what: str, tmp_path: Path) -> None:
+    assert loaded(tmp_path, COMPILES[what]).compile_for("host").code
 
 
 @pytest.mark.exhaustive
 def test_tuples_that_its_headers_bring(tmp_path: Path) -> None:
-    path = tmp_path / "tuples.cu"
-    path.write_text(
+    code = (
         "#include <torch/extension.h>\n"
         "__device__ auto pair(int a, int b) { return std::make_tuple(a + b, a * b); }\n"
         "__global__ void k(int* x) { auto [s, p] = pair(3, 4); x[0] = s; x[1] = p; }\n"
     )
-    module = kerneltk.load(path)
-    assert module.compile_for("sm_90").code
+    module = loaded(tmp_path, code)
     x = np.zeros(2, np.int32)
     module.k(1, 1, (x,))
     assert x.tolist() == [7, 12]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -12,6 +10,8 @@ import pytest
 from kerneltk import ArraySpec, ElementwiseKernel, RawKernel, ReductionKernel
 from kerneltk.core.artifacts import cupy_include_directory
 from tests.sampling import but_for
+
+from ...processes import python
 
 STD = re.findall(
     r"\S+",
@@ -183,9 +183,9 @@ def test_threads_in_expressions_on_gpus() -> None:
 @pytest.mark.skipif(not cupy_include_directory(), reason="CuPy is not installed")
 def test_kernels_of_cupyx_compile() -> None:
     """Those that its modules make at their import, with kerneltk's classes in place of CuPy's."""
-    command = [sys.executable, "-m", "tests.unit.cupyx_kernels"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert int(done.stdout) > 90, done.stdout
+    done = python("-m", "tests.unit.cupyx_kernels")
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 90
 
 
 # A macro for CuPy's own build; what CUPY_JIT_MODE and HIP have; members and parts of other names.

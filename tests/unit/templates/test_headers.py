@@ -626,16 +626,13 @@ def test_array_views(tmp_path: Path) -> None:
     assert np.array_equal(y, repeated.ravel())
 
 
-@pytest.mark.parametrize(
-    ("index", "message"),
-    [
-        ("i", "The index must have one integer for each dimension."),
-        ("{k}", "The index must have one integer for each dimension."),
-        ("{k, 1u, 2ll}", "The index must have one integer for each dimension."),
-        ("{k, 1.5}", "The indices must be integers."),
-        ("{1.5f, 0.5f}", "The indices must be integers."),
-    ],
-)
+@pytest.mark.parametrize(("index", "message"), [
+    ("i", "The index must have one integer for each dimension."),
+    ("{k}", "The index must have one integer for each dimension."),
+    ("{k, 1u, 2ll}", "The index must have one integer for each dimension."),
+    ("{k, 1.5}", "The indices must be integers."),
+    ("{1.5f, 0.5f}", "The indices must be integers."),
+])  # fmt: skip
 def test_a_wrong_index_is_refused(index: str, message: str) -> None:
     source = "#include <kerneltk/array_view.hpp>\n"
     source += "__device__ float f(CArray<float, 2>& x, int k) {\n"

@@ -18,15 +18,12 @@ def test_arrays_are_made_by_the_function_of_this_cupy() -> None:
     assert cupy_functions.current_stream_function()
 
 
-@pytest.mark.parametrize(
-    "exported",
-    [
-        ("no_such_module", "f", "int (void)"),
-        ("json", "loads", "int (void)"),
-        ("cupy._core.core", "no_such_function", "int (void)"),
-        ("cupy._core.core", "_ndarray_init", "int (void)"),
-    ],
-)
+@pytest.mark.parametrize("exported", [
+    ("no_such_module", "f", "int (void)"),
+    ("json", "loads", "int (void)"),
+    ("cupy._core.core", "no_such_function", "int (void)"),
+    ("cupy._core.core", "_ndarray_init", "int (void)"),
+])  # fmt: skip
 def test_none_of_another_signature(exported: tuple[str, str, str]) -> None:
     assert cupy_functions._exported(*exported) == 0
 

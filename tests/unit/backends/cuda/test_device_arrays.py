@@ -25,15 +25,12 @@ from kerneltk.jit.numba.host_arrays import HostLibrary
 from ...dry_gpu import DryGpu, gpu  # noqa: F401 (a fixture)
 
 
-@pytest.mark.parametrize(
-    ("given", "own"),
-    [
-        (np.zeros(3), np.zeros(4)),
-        (np.zeros(3), np.zeros((3, 1))),
-        (np.zeros(3), np.zeros(3, np.float32)),
-        (np.zeros(()), np.zeros(1)),
-    ],
-)
+@pytest.mark.parametrize(("given", "own"), [
+    (np.zeros(3), np.zeros(4)),
+    (np.zeros(3), np.zeros((3, 1))),
+    (np.zeros(3), np.zeros(3, np.float32)),
+    (np.zeros(()), np.zeros(1)),
+])  # fmt: skip
 def test_copies_are_between_arrays_of_one_kind(given: Any, own: Any) -> None:
     with pytest.raises(ArgumentTypeError, match="cannot be copied to or from one of shape"):
         _check_like(given, own)

@@ -67,16 +67,13 @@ def test_a_launch_that_fails(gpu: DryGpu, driver: FakeGraphs) -> None:
     assert driver.streams == set()
 
 
-@pytest.mark.parametrize(
-    ("failing", "what"),
-    [
-        ("stream_create", "Making a stream"),
-        ("stream_begin_capture", "Beginning a graph"),
-        ("stream_get_capture_info", "Asking a stream for its capture"),
-        ("stream_end_capture", "Ending a graph"),
-        ("graph_instantiate", "Making the graph executable"),
-    ],
-)
+@pytest.mark.parametrize(("failing", "what"), [
+    ("stream_create", "Making a stream"),
+    ("stream_begin_capture", "Beginning a graph"),
+    ("stream_get_capture_info", "Asking a stream for its capture"),
+    ("stream_end_capture", "Ending a graph"),
+    ("graph_instantiate", "Making the graph executable"),
+])  # fmt: skip
 def test_what_the_driver_refuses(
     failing: str, what: str, gpu: DryGpu, driver: FakeGraphs, monkeypatch: pytest.MonkeyPatch
 ) -> None:

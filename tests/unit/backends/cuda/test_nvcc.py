@@ -231,14 +231,11 @@ def test_a_program_that_does_not_end_is_ended(tmp_path: Path) -> None:
         run_program([str(program)], str(tmp_path), 0.2)
 
 
-@pytest.mark.parametrize(
-    ("raised", "expected", "text"),
-    [
-        (TimeoutError("'nvcc' did not end after 1 s."), CompileError, "did not end after 1 s"),
-        (OSError(24, "Too many open files"), BackendUnavailableError, "cannot be run"),
-        (None, BackendUnavailableError, "temporary files cannot be written: No space left on"),
-    ],
-)
+@pytest.mark.parametrize(("raised", "expected", "text"), [
+    (TimeoutError("'nvcc' did not end after 1 s."), CompileError, "did not end after 1 s"),
+    (OSError(24, "Too many open files"), BackendUnavailableError, "cannot be run"),
+    (None, BackendUnavailableError, "temporary files cannot be written: No space left on"),
+])  # fmt: skip
 def test_an_nvcc_that_the_machine_stops(
     fake: Path,
     monkeypatch: pytest.MonkeyPatch,

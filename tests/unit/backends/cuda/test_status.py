@@ -44,22 +44,11 @@ def test_a_drivers_error_is_cupys_too() -> None:
         assert (str(error), error.status) == ("It failed.", 719)
 
 
-@pytest.mark.parametrize(
-    ("error", "cupys", "words"),
-    [
-        (CompileError("m", "source", "log"), cupy.cuda.compiler.CompileException, "m"),
-        (
-            NoSuchKernelError("m"),
-            CUDADriverError,
-            "CUDA_ERROR_NOT_FOUND: named symbol not found",
-        ),
-        (
-            SourceNotFoundError("m"),
-            CUDADriverError,
-            "CUDA_ERROR_FILE_NOT_FOUND: file not found",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("error", "cupys", "words"), [
+    (CompileError("m", "source", "log"), cupy.cuda.compiler.CompileException, "m"),
+    (NoSuchKernelError("m"), CUDADriverError, "CUDA_ERROR_NOT_FOUND: named symbol not found"),
+    (SourceNotFoundError("m"), CUDADriverError, "CUDA_ERROR_FILE_NOT_FOUND: file not found"),
+])  # fmt: skip
 def test_errors_that_callers_of_cupy_catch(
     error: KernelToolkitError, cupys: type[Exception], words: str
 ) -> None:

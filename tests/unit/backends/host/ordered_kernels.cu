@@ -1,9 +1,6 @@
 // Kernels whose threads exchange values: those that order the accesses, and `wrong_` ones that do not.
-// All are launched with two blocks of 64 threads (or 8 x 8), on 128 elements.
-#include <cooperative_groups.h>
-#include <cooperative_groups/reduce.h>
+// All are launched with two blocks of 64 threads, on 128 elements.
 #include <cuda_pipeline.h>
-namespace cg = cooperative_groups;
 
 #define KERNEL extern "C" __global__ void
 #define GLOBAL_INDEX (blockIdx.x * blockDim.x + threadIdx.x)
@@ -25,11 +22,6 @@ KERNEL tree_sum(float* y, const float* x, int n) {
         __syncthreads();
     }
     y[GLOBAL_INDEX] = part[0];
-}
-KERNEL shuffled_sum(float* y, const float* x, int n) {
-    float sum = x[GLOBAL_INDEX];
-    for (int d = 16; d > 0; d /= 2) sum += __shfl_down_sync(~0u, sum, d);
-    y[GLOBAL_INDEX] = __shfl_sync(~0u, sum, 0);
 }
 KERNEL syncwarp_sum(float* y, const float* x, int n) {
     __shared__ float part[64];
@@ -58,30 +50,6 @@ KERNEL volatile_sum(float* y, const float* x, int n) {
     __syncthreads();
     y[GLOBAL_INDEX] = part[0];
 }
-KERNEL ping_pong_scan(float* y, const float* x, int n) {
-    __shared__ float part[2][64];
-    int from = 0;
-    part[0][threadIdx.x] = x[GLOBAL_INDEX];
-    __syncthreads();
-    for (int d = 1; d < 64; d *= 2) {
-        part[1 - from][threadIdx.x] =
-            part[from][threadIdx.x] + (threadIdx.x >= d ? part[from][threadIdx.x - d] : 0);
-        from = 1 - from;
-        __syncthreads();
-    }
-    y[GLOBAL_INDEX] = part[from][threadIdx.x];
-}
-KERNEL scan_of_warps(float* y, const float* x, int n) {
-    __shared__ float sums[2];
-    float own = x[GLOBAL_INDEX];
-    for (int d = 1; d < 32; d *= 2) {
-        const float before = __shfl_up_sync(~0u, own, d);
-        if (threadIdx.x % 32 >= d) own += before;
-    }
-    if (threadIdx.x % 32 == 31) sums[threadIdx.x / 32] = own;
-    __syncthreads();
-    y[GLOBAL_INDEX] = own + (threadIdx.x >= 32 ? sums[0] : 0);
-}
 KERNEL histogram(float* y, const float* x, int n) {
     __shared__ unsigned int bins[8];
     if (threadIdx.x < 8) bins[threadIdx.x] = 0;
@@ -90,46 +58,10 @@ KERNEL histogram(float* y, const float* x, int n) {
     __syncthreads();
     if (threadIdx.x < 8) atomicAdd(&y[threadIdx.x], float(bins[threadIdx.x]));
 }
-KERNEL transposed(float* y, const float* x, int n) {
-    __shared__ float tile[8][9];
-    const int base = 64 * blockIdx.x;
-    tile[threadIdx.y][threadIdx.x] = x[base + 8 * threadIdx.y + threadIdx.x];
-    __syncthreads();
-    y[base + 8 * threadIdx.y + threadIdx.x] = tile[threadIdx.x][threadIdx.y];
-}
-KERNEL product(float* y, const float* x, int n) {
-    __shared__ float a[8][4], b[4][8];
-    const float* const m = x + 64 * blockIdx.x;
-    float sum = 0;
-    for (int k = 0; k < 8; k += 4) {
-        if (threadIdx.x < 4) a[threadIdx.y][threadIdx.x] = m[8 * threadIdx.y + k + threadIdx.x];
-        if (threadIdx.y < 4) b[threadIdx.y][threadIdx.x] = m[8 * (k + threadIdx.y) + threadIdx.x];
-        __syncthreads();
-        for (int j = 0; j < 4; ++j) sum += a[threadIdx.y][j] * b[j][threadIdx.x];
-        __syncthreads();
-    }
-    y[64 * blockIdx.x + 8 * threadIdx.y + threadIdx.x] = sum;
-}
 KERNEL left_early(float* y, const float* x, int n) {
     if (GLOBAL_INDEX >= n - 5) return;
     const unsigned int lanes = __activemask();
     y[GLOBAL_INDEX] = x[GLOBAL_INDEX] + __popc(__ballot_sync(lanes, x[GLOBAL_INDEX] > 3));
-}
-KERNEL stencil(float* y, const float* x, int n) {
-    __shared__ float part[66];
-    part[threadIdx.x + 1] = x[GLOBAL_INDEX];
-    if (threadIdx.x == 0) {
-        part[0] = GLOBAL_INDEX ? x[GLOBAL_INDEX - 1] : 0;
-        part[65] = GLOBAL_INDEX + 64 < n ? x[GLOBAL_INDEX + 64] : 0;
-    }
-    __syncthreads();
-    y[GLOBAL_INDEX] = part[threadIdx.x] + part[threadIdx.x + 1] + part[threadIdx.x + 2];
-}
-KERNEL dynamic(float* y, const float* x, int n) {
-    extern __shared__ float s[];
-    s[threadIdx.x] = x[GLOBAL_INDEX];
-    __syncthreads();
-    y[GLOBAL_INDEX] = s[63 - threadIdx.x];
 }
 KERNEL last_block(float* y, const float* x, int n) {
     __shared__ bool is_last;
@@ -157,10 +89,6 @@ KERNEL one_value(float* y, const float* x, int n) {
     __syncthreads();
     y[GLOBAL_INDEX] = found;
 }
-KERNEL tiles(float* y, const float* x, int n) {
-    const auto tile = cg::tiled_partition<8>(cg::this_thread_block());
-    y[GLOBAL_INDEX] = cg::reduce(tile, x[GLOBAL_INDEX], cg::plus<float>());
-}
 KERNEL broadcast(float* y, const float* x, int n) {
     __shared__ float head[2];
     for (int k = 0; k < 3; ++k) {
@@ -169,23 +97,6 @@ KERNEL broadcast(float* y, const float* x, int n) {
         y[GLOBAL_INDEX] += head[threadIdx.x / 32];
         __syncwarp();
     }
-}
-KERNEL bitonic(float* y, const float* x, int n) {
-    __shared__ float part[64];
-    const int t = threadIdx.x;
-    part[t] = x[GLOBAL_INDEX];
-    __syncthreads();
-    for (int k = 2; k <= 64; k *= 2)
-        for (int j = k / 2; j > 0; j /= 2) {
-            const int other = t ^ j;
-            if (other > t && (part[t] > part[other]) == ((t & k) == 0)) {
-                const float kept = part[t];
-                part[t] = part[other];
-                part[other] = kept;
-            }
-            __syncthreads();
-        }
-    y[GLOBAL_INDEX] = part[t];
 }
 KERNEL voted_loop(float* y, const float* x, int n) {
     __shared__ int left[64];
@@ -197,17 +108,6 @@ KERNEL voted_loop(float* y, const float* x, int n) {
         __syncthreads();
     }
     y[GLOBAL_INDEX] = rounds;
-}
-KERNEL relaxed(float* y, const float* x, int n) {
-    __shared__ float now[64], next[64];
-    now[threadIdx.x] = x[GLOBAL_INDEX];
-    for (int k = 0; k < 4; ++k) {
-        __syncthreads();
-        next[threadIdx.x] = (now[(threadIdx.x + 63) % 64] + now[(threadIdx.x + 1) % 64]) / 2;
-        __syncthreads();
-        now[threadIdx.x] = next[threadIdx.x];
-    }
-    y[GLOBAL_INDEX] = now[threadIdx.x];
 }
 KERNEL neighbouring_bytes(float* y, const float* x, int n) {
     __shared__ unsigned char part[64];
@@ -247,14 +147,6 @@ KERNEL fetched(float* y, const float* x, int n) {
     __pipeline_wait_prior(0);
     __syncthreads();
     y[GLOBAL_INDEX] = part[63 - threadIdx.x];
-}
-KERNEL largest(float* y, const float* x, int n) {
-    __shared__ int most;
-    if (threadIdx.x == 0) most = 0;
-    __syncthreads();
-    atomicMax(&most, int(x[GLOBAL_INDEX]));
-    __syncthreads();
-    y[GLOBAL_INDEX] = most;
 }
 
 // ---- what the check of memory finds ----

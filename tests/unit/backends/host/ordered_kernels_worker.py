@@ -23,74 +23,30 @@ BLOCKS = X.reshape(2, 64)
 SUMS = np.repeat(BLOCKS.sum(1), 64)
 OF_WARPS = np.repeat(X.reshape(4, 32).sum(1), 32)
 REVERSED = BLOCKS[:, ::-1].ravel()
-SCANS = BLOCKS.cumsum(1).ravel()
 COUNTS = np.zeros(128, "f4")
 COUNTS[:8] = np.bincount(X.astype(int) % 8, minlength=8)
-PRODUCTS = np.stack([b @ b for b in BLOCKS.reshape(2, 8, 8)]).ravel()
-
 # What kernels of ordered_kernels.cu come to; None where that is not compared.
 CUDA: dict[str, Any] = {
     "reversed": REVERSED,
     "tree_sum": SUMS,
-    "shuffled_sum": OF_WARPS,
     "syncwarp_sum": OF_WARPS,
     "volatile_sum": SUMS,
-    "ping_pong_scan": SCANS,
-    "scan_of_warps": SCANS,
     "histogram": COUNTS,
-    "transposed": BLOCKS.reshape(2, 8, 8).transpose(0, 2, 1).ravel(),
-    "product": PRODUCTS,
     "left_early": None,
-    "stencil": np.convolve(X, [1, 1, 1], "same"),
-    "dynamic": REVERSED,
     "last_block": None,
     "compacted": None,
     "one_value": np.ones(128, "f4"),
-    "tiles": np.repeat(X.reshape(-1, 8).sum(1), 8),
     "broadcast": np.repeat(X.reshape(4, 32)[:, :3].sum(1), 32),
-    "bitonic": np.sort(BLOCKS).ravel(),
     "voted_loop": np.full(128, 6, "f4"),
-    "relaxed": None,
     "neighbouring_bytes": X + 1,
     "used_twice": None,
     "in_branches": None,
     "fetched": REVERSED,
-    "largest": np.full(128, 10, "f4"),
 }
-SQUARE = {"transposed", "product"}  # their blocks have 8 x 8 threads
 WRONG_CUDA = (
     "reversed", "tree_sum", "syncwarp_sum", "scan", "histogram", "exchange", "same_address",
     "broadcast", "dynamic", "barrier",
 )  # fmt: skip
-
-
-@jit.rawkernel()
-def raw_ping_pong_scan(y, x):
-    part = jit.shared_memory(np.float32, (2, 64))
-    t = jit.threadIdx.x
-    part[0, t] = x[jit.grid(1)]
-    jit.syncthreads()
-    for k in range(6):
-        d = 1 << k
-        before = part[k % 2, t]
-        if t >= d:
-            before += part[k % 2, t - d]
-        part[1 - k % 2, t] = before
-        jit.syncthreads()
-    y[jit.grid(1)] = part[0, t]
-
-
-@jit.rawkernel()
-def raw_histogram(y, x):
-    bins = jit.shared_memory(np.float32, 8)
-    t = jit.threadIdx.x
-    if t < 8:
-        bins[t] = 0
-    jit.syncthreads()
-    jit.atomic_add(bins, int(x[jit.grid(1)]) % 8, 1)
-    jit.syncthreads()
-    if t < 8:
-        jit.atomic_add(y, t, bins[t])
 
 
 @jit.rawkernel()
@@ -104,39 +60,6 @@ def raw_left_in_a_loop(y, x):
             return
         y[jit.grid(1)] += part[(t + 20) % 40]
         jit.syncthreads()
-
-
-@jit.rawkernel()
-def raw_dynamic(y, x):
-    part = jit.shared_memory(np.float32, None)
-    t = jit.threadIdx.x
-    part[t] = x[jit.grid(1)]
-    jit.syncthreads()
-    y[jit.grid(1)] = part[63 - t]
-
-
-@jit.rawkernel()
-def raw_shuffled_sum(y, x):
-    total = x[jit.grid(1)]
-    for k in range(5):
-        total += jit.shfl_xor_sync(0xFFFFFFFF, total, 1 << k)
-    y[jit.grid(1)] = total
-
-
-@jit.rawkernel()
-def raw_syncwarp_sum(y, x):
-    part = jit.shared_memory(np.float32, 64)
-    t = jit.threadIdx.x
-    part[t] = x[jit.grid(1)]
-    jit.syncwarp()
-    d = 16
-    while d > 0:
-        other = part[t + d] if t % 32 < d else np.float32(0)
-        jit.syncwarp()
-        part[t] += other
-        jit.syncwarp()
-        d //= 2
-    y[jit.grid(1)] = part[t // 32 * 32]
 
 
 @jit.rawkernel()
@@ -159,16 +82,6 @@ def numba_left_early(y, x):
     part[t] = x[i]
     cuda.syncthreads()
     y[i] = part[0] + part[t]
-
-
-@cuda.jit
-def numba_transposed(y, x):
-    tile = cuda.shared.array((8, 9), np.float32)
-    i, j = cuda.threadIdx.y, cuda.threadIdx.x
-    base = 64 * cuda.blockIdx.x
-    tile[i, j] = x[base + 8 * i + j]
-    cuda.syncthreads()
-    y[base + 8 * i + j] = tile[j, i]
 
 
 @cuda.jit
@@ -217,21 +130,14 @@ def wrong_numba_dynamic(y, x):
 
 
 PYTHON: dict[str, Any] = {
-    "raw_ping_pong_scan": SCANS,
-    "raw_histogram": COUNTS,
     "raw_left_in_a_loop": None,
-    "raw_dynamic": REVERSED,
-    "raw_shuffled_sum": OF_WARPS,
-    "raw_syncwarp_sum": OF_WARPS,
     "raw_block_sum": SUMS,
     "numba_left_early": None,
-    "numba_transposed": CUDA["transposed"],
     "numba_counted": None,
 }
 WRONG_PYTHON = (
     "raw_loop", "numba_same_address", "numba_barrier", "numba_dynamic",
 )  # fmt: skip
-SQUARE |= {"numba_transposed"}
 
 
 def main(part: str) -> None:
@@ -240,7 +146,7 @@ def main(part: str) -> None:
     def run(name: str, launch: Any, wanted: Any) -> None:
         y = np.zeros(128, "f4")
         try:
-            launch(2, (8, 8) if name in SQUARE else 64, (y, X.copy()))
+            launch(2, 64, (y, X.copy()))
             results[name] = "" if wanted is None or np.allclose(y, wanted) else f"wrong: {y}"
         except kerneltk.LaunchError as error:
             results[name] = str(error)

@@ -100,15 +100,12 @@ def test_clusters_are_refused() -> None:
         HOST.grid_call(LaunchMode(cluster=(2, 1, 1)), "k")
 
 
-@pytest.mark.parametrize(
-    ("mode", "flags"),
-    [
-        (LaunchMode(), 0),
-        (LaunchMode(exited_arrive=True), 1),
-        (LaunchMode(cooperative=True), 2),
-        (LaunchMode(cooperative=True, exited_arrive=True, programmatic=True), 3),
-    ],
-)
+@pytest.mark.parametrize(("mode", "flags"), [
+    (LaunchMode(), 0),
+    (LaunchMode(exited_arrive=True), 1),
+    (LaunchMode(cooperative=True), 2),
+    (LaunchMode(cooperative=True, exited_arrive=True, programmatic=True), 3),
+])  # fmt: skip
 def test_how_grids_are_launched(mode: LaunchMode, flags: int) -> None:
     call = HOST.grid_call(mode, "kernel")
     assert struct.calcsize("<" + call.head_format) % 16 == 0
@@ -129,15 +126,12 @@ def test_variables_share_their_memory() -> None:
     assert (scalar.shape, scalar[()]) == ((), 0)
 
 
-@pytest.mark.parametrize(
-    ("told", "debug", "hints"),
-    [
-        ("kernel 'k': a thread has left the kernel", "", ["exited_arrive=True"]),
-        ("kernel 'k' did not end within 1 s", "", ["TIME_LIMIT", "KERNELTK_HOST_DEBUG=symbols"]),
-        ("kernel 'k' did not end within 1 s", "symbols", ["TIME_LIMIT", "'cooperative=True'"]),
-        ("kernel 'k': something else.", "", []),
-    ],
-)
+@pytest.mark.parametrize(("told", "debug", "hints"), [
+    ("kernel 'k': a thread has left the kernel", "", ["exited_arrive=True"]),
+    ("kernel 'k' did not end within 1 s", "", ["TIME_LIMIT", "KERNELTK_HOST_DEBUG=symbols"]),
+    ("kernel 'k' did not end within 1 s", "symbols", ["TIME_LIMIT", "'cooperative=True'"]),
+    ("kernel 'k': something else.", "", []),
+])  # fmt: skip
 def test_faults_of_grids_and_what_to_do(
     told: str, debug: str, hints: list[str], environment: pytest.MonkeyPatch
 ) -> None:

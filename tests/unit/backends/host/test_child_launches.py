@@ -35,14 +35,11 @@ def test_shared_memory_and_shapes(module: Any) -> None:
     np.testing.assert_array_equal(sums, x[:128].reshape(4, -1).sum(axis=1))
 
 
-@pytest.mark.parametrize(
-    ("blocks", "block", "what"),
-    [
-        (1, 1025, "blocks of more than 1024 threads"),
-        (1, 0, "no threads"),
-        (0, 32, "no threads"),
-    ],
-)
+@pytest.mark.parametrize(("blocks", "block", "what"), [
+    (1, 1025, "blocks of more than 1024 threads"),
+    (1, 0, "no threads"),
+    (0, 32, "no threads"),
+])  # fmt: skip
 def test_shapes_that_nobody_can_launch(module: Any, blocks: int, block: int, what: str) -> None:
     x, sums = np.zeros(4, np.float32), np.zeros(4, np.float32)
     with pytest.raises(LaunchError, match=f"thread .0, 0, 0.: it launches 'total' with {what}"):

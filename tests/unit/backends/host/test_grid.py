@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,22 +13,8 @@ import pytest
 
 from kerneltk.backends.host import runtime
 
+from ....processes import python
 from .grid_kernels import COOPERATIVE, EXITS_ALLOWED, Kernels
-
-BASIC = """
-struct Mixed { char c; double d; short s; };
-struct alignas(32) Wide { float v[8]; };
-__global__ void parameters(char c, Mixed m, short s, Wide w, double d, bool b, double* y) {
-    m.d += threadIdx.x;
-    y[threadIdx.x] = c + m.c + m.d + m.s + s + w.v[7] + d + b;
-}
-"""
-
-
-@pytest.fixture(scope="module")
-def basic() -> Kernels:
-    return Kernels(BASIC, ["parameters"])
-
 
 TURNS = """
 __global__ void spread(const float* x, float* y) {
@@ -415,13 +399,8 @@ os._exit(0)  # what is not written by now never is
 
 def test_printf_is_written_at_the_end_of_a_launch() -> None:
     tests = str(Path(__file__).parent)
-    done = subprocess.run(
-        [sys.executable, "-c", PRINTING.format(tests=tests)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout == "thread 0\nthread 1\nthread 2\n"
+    done = python("-c", PRINTING.format(tests=tests))
+    assert (done.returncode, done.stdout) == (0, "thread 0\nthread 1\nthread 2\n")
 
 
 def test_threads_may_be_told_exactly() -> None:

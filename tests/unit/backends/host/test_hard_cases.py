@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import resource
 import shutil
-import signal
 import struct
 import subprocess
-import sys
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +19,7 @@ from kerneltk import LaunchError, RawKernel
 from kerneltk.backends.host import runtime
 
 from ....conftest import reread_environment
+from ....processes import python
 from .grid_kernels import COOPERATIVE, STACKS, Kernels
 
 
@@ -95,22 +91,11 @@ print(found, int(y[0]))
 @pytest.mark.exhaustive
 def test_an_overflow_is_found_without_a_guard() -> None:
     tests = str(Path(__file__).parent)
-    done = subprocess.run(
-        [sys.executable, "-c", UNGUARDED.format(tests=tests)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = python("-c", UNGUARDED.format(tests=tests))
     assert done.stdout == f"8 {256 * 128}\n", done.stderr
 
 
 SPINS = """
-__global__ void holder(int* y, int* lock) {
-    while (atomicCAS(lock, 0, 1) != 0) {}
-    y[0] += __activemask() != 0;
-    __threadfence();
-    atomicExch(lock, 0);
-}
 __global__ void fence(int* y) {
     __shared__ volatile int flag;
     if (threadIdx.x == 0) flag = 0;
@@ -121,11 +106,6 @@ __global__ void fence(int* y) {
     } else if (threadIdx.x == 32) {
         flag = 1;
     }
-}
-__global__ void look(int* y, int* flag) {
-    if (threadIdx.x == 0) while (atomicOr(flag, 0) == 0) {}
-    else atomicMax(flag, 1);
-    y[threadIdx.x] = 1;
 }
 __global__ void two(int* y, int* flags) {
     if (threadIdx.x == 0) while (atomicAdd(&flags[0], 0) == 0 && atomicAdd(&flags[1], 0) == 0) {}
@@ -146,7 +126,7 @@ __global__ void histogram(int* y, int* bins) {
 
 @pytest.fixture(scope="module")
 def spins() -> Kernels:
-    return Kernels(SPINS, ["holder", "fence", "look", "two", "stuck", "histogram"])
+    return Kernels(SPINS, ["fence", "two", "stuck", "histogram"])
 
 
 @pytest.fixture
@@ -157,12 +137,9 @@ def time_limit() -> Iterator[None]:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("name", ["holder", "look", "two"])
-def test_threads_that_wait_for_each_other_by_atomics(
-    spins: Kernels, time_limit: None, name: str
-) -> None:
-    y, flag = np.zeros(64, np.int32), np.zeros(2, np.int32)
-    assert spins.launch(name, 1, 64, y, flag) == 0, runtime.last_fault()
+def test_threads_that_wait_for_one_of_two_words(spins: Kernels, time_limit: None) -> None:
+    y, flags = np.zeros(64, np.int32), np.zeros(2, np.int32)
+    assert spins.launch("two", 1, 64, y, flags) == 0, runtime.last_fault()
     assert y.sum() == 64
 
 
@@ -313,124 +290,6 @@ __global__ void f(int* _y) { __align__(8) int _own = threadIdx.x; _y[_own] = _ow
     assert np.array_equal(y, np.arange(8))
 
 
-ENDLESS = 'extern "C" __global__ void f(volatile int* y) { while (y[0] == 0) {} }'
-
-
-def _interrupted(action: object) -> BaseException | None:
-    """Send this process SIGINT during a launch that does not end by itself; return how it ended."""
-    kernel = RawKernel(ENDLESS, "f")
-    kernel(1, 1, (np.ones(1, np.int32),))
-    before = signal.signal(signal.SIGINT, action)  # type: ignore[arg-type]
-    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
-    try:
-        timer.start()
-        kernel(4, 32, (np.zeros(1, np.int32),))
-    except BaseException as error:
-        return error
-    finally:
-        timer.join()
-        signal.signal(signal.SIGINT, before)
-    return None
-
-
-@pytest.mark.exhaustive
-def test_a_launch_can_be_interrupted() -> None:
-    assert isinstance(_interrupted(signal.default_int_handler), KeyboardInterrupt)
-
-
-def test_a_handler_may_take_its_time_before_it_raises() -> None:
-    def slowly(*_: object) -> None:
-        time.sleep(0.2)  # the watchdog finds nothing to do meanwhile
-        raise KeyboardInterrupt
-
-    assert isinstance(_interrupted(slowly), KeyboardInterrupt)
-
-
-# Volatile: compilers may take it that other loops end.
-LOOP = "volatile double z = x; while (z > 0) z = z; y = z;"
-
-
-def _endless(x: float) -> float:
-    y = x
-    while y >= 0:
-        y = y + 1.0 - 1.0
-    return y
-
-
-def _for_ever(kernel: Callable[[object], object], x: object) -> None:
-    while True:
-        kernel(x)
-
-
-def _endless_launches() -> dict[str, Callable[[], object]]:
-    """Return launches that do not end, each of which has been made ready."""
-    few, many = np.ones(8), np.ones(1 << 20)
-    element = kerneltk.ElementwiseKernel("T x", "T y", LOOP, "endless")
-    calls = kerneltk.ElementwiseKernel("T x", "T y", "y = lgamma(x)", "calls")
-    text = "__device__ double again(double x) { double y; " + LOOP + " return y; }"
-    total = kerneltk.ReductionKernel(
-        "T x", "T y", "again(x)", "a + b", "y = a", "0", "again_all", preamble=text
-    )
-    plain = kerneltk.ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "plain")
-    python = kerneltk.jit.kernel(_endless)
-    for kernel in (element, calls, total, plain, python):
-        kernel(-few)
-    for kernel in (element, total, python):
-        kernel(-many)
-    calls(many)
-    rows = many.reshape(1024, 1024)
-    total(-rows, axis=1)
-    vast = np.broadcast_to(np.float64(2), (10**12,))
-    plain(vast[: 1 << 20])
-    return {
-        "one element": lambda: element(few),
-        "many": lambda: element(many),
-        "many short ones": lambda: _for_ever(calls, many),
-        "a reduction": lambda: total(many),
-        "rows": lambda: total(rows, axis=1),
-        "vast ones": lambda: _for_ever(plain, vast),
-        "a function": lambda: python(few),
-        "a function of many": lambda: python(many),
-    }
-
-
-@pytest.mark.exhaustive
-def test_kernels_of_elements_can_be_interrupted() -> None:
-    add = kerneltk.ElementwiseKernel("T x", "T y", "y = x + 1", "add")
-    ones = np.ones(1 << 18)
-    for name, launch in _endless_launches().items():
-        before = signal.signal(signal.SIGINT, signal.default_int_handler)
-        timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-        try:
-            with pytest.raises(KeyboardInterrupt):  # noqa: PT012
-                timer.start()
-                launch()
-        finally:
-            timer.cancel()  # where the launch ended by itself, nothing else is to be interrupted
-            timer.join()
-            signal.signal(signal.SIGINT, before)
-        assert (add(ones) == 2).all(), name
-
-
-def test_an_interrupt_leaves_other_threads_alone() -> None:
-    kernel = RawKernel(ENDLESS, "f")
-    y, failed = np.zeros(1, np.int32), []
-
-    def run() -> None:
-        try:
-            kernel(2, 32, (y,))
-        except LaunchError as error:
-            failed.append(error)
-
-    other = threading.Thread(target=run)
-    other.start()
-    assert isinstance(_interrupted(signal.default_int_handler), KeyboardInterrupt)
-    assert other.is_alive()
-    y[0] = 1
-    other.join()
-    assert not failed
-
-
 SIGNALS = """
 import os, signal, sys
 sys.path[:0] = [{tests!r}]
@@ -460,12 +319,7 @@ print("alive")
 
 def test_signals_that_others_have_blocked_or_taken() -> None:
     tests = str(Path(__file__).parent)
-    done = subprocess.run(
-        [sys.executable, "-c", SIGNALS.format(tests=tests)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = python("-c", SIGNALS.format(tests=tests))
     assert done.stdout == "alive\n", done.stderr
 
 
@@ -562,16 +416,9 @@ def test_the_time_limit_tells_the_line_where_it_can(debug: str) -> None:
     # A short limit finds the thread at many locations; on a loaded machine it may pass before the
     # others wait, so it grows until a run has one message.
     for times, limit in ((25, 20), (10, 500), (2, 10_000)):
-        done = subprocess.run(
-            [sys.executable, "-c", LINES, str(times)],
-            capture_output=True,
-            text=True,
-            check=True,
-            env={
-                **os.environ,
-                "KERNELTK_HOST_TIME_LIMIT": str(limit / 1000),
-                "KERNELTK_HOST_DEBUG": debug,
-            },
+        seconds = str(limit / 1000)
+        done = python(
+            *("-c", LINES, str(times)), KERNELTK_HOST_TIME_LIMIT=seconds, KERNELTK_HOST_DEBUG=debug
         )
         messages = [line for line in done.stdout.splitlines() if line.startswith("In ")]
         assert len(messages) == times
@@ -605,9 +452,8 @@ except kerneltk.LaunchError as error:
     _, hard = resource.getrlimit(resource.RLIMIT_STACK)
     if hard != resource.RLIM_INFINITY:
         code = code.replace("(resource.RLIM_INFINITY, resource.RLIM_INFINITY)", f"({hard}, {hard})")
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=600, check=True
-    )
+    done = python("-c", code)
+    assert done.returncode == 0
     assert "its stack is full" in done.stdout
 
 
@@ -650,13 +496,7 @@ def test_printf_knows_no_locale(tmp_path: Path) -> None:
         command = [localedef, "-i", "de_DE", "-f", "UTF-8", str(tmp_path / "de_DE.UTF-8")]
         if subprocess.run(command, capture_output=True, check=False).returncode == 0:
             name, number = "de_DE.UTF-8", "1,5"
-    done = subprocess.run(
-        [sys.executable, "-c", _IN_A_LOCALE, name, number],
-        env={**os.environ, "LOCPATH": str(tmp_path)},
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
+    done = python("-c", _IN_A_LOCALE, name, number, LOCPATH=str(tmp_path))
     assert (done.stdout, done.stderr) == ("1.5 2.50|ü\n1.500000e+00\n0.5\n", "")
 
 

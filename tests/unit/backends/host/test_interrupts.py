@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +15,7 @@ import pytest
 
 import kerneltk
 from kerneltk import jit
+from tests.processes import python
 from tests.sampling import one_row_in
 
 # A kernel writes the second word of `go` when it begins, and goes on once the handler, or another
@@ -177,6 +176,7 @@ def test_what_a_handler_raises_comes_out_of_the_launch(name: str, count: int) ->
     launch, go = launches(count)[name], new_go()
 
     def handler() -> None:
+        time.sleep(0.1)  # the watchdog finds nothing to do meanwhile
         raise HandlerError(name)
 
     with (
@@ -256,13 +256,10 @@ def test_an_interrupt_ends_what_a_handler_launches() -> None:
 
 
 @pytest.mark.one_in(4)
-@pytest.mark.parametrize(
-    "number",
-    [
-        signal.SIGTERM,
-        *(pytest.param(n, marks=pytest.mark.exhaustive) for n in (signal.SIGUSR1, signal.SIGALRM)),
-    ],
-)
+@pytest.mark.parametrize("number", [
+    signal.SIGTERM,
+    *(pytest.param(n, marks=pytest.mark.exhaustive) for n in (signal.SIGUSR1, signal.SIGALRM)),
+])  # fmt: skip
 @pytest.mark.parametrize("name", ["elements", "reduction", "raw", "barriers", "python"])
 def test_other_signals_wait_for_the_end(number: int, name: str) -> None:
     launch, go = launches(64)[name], new_go()
@@ -333,8 +330,6 @@ print("done")
 )
 def test_actions_without_a_handler_of_ones_own(action: str, status: int, printed: str) -> None:
     script = ENDED.format(tests=os.path.dirname(__file__), action=action)
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=600, check=False
-    )
+    done = python("-c", script)
     assert (done.returncode, done.stdout) == (status, printed), done.stderr
     assert ("KeyboardInterrupt" in done.stderr) == (action == "default_int_handler")

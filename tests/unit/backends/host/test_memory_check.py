@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +15,7 @@ from kerneltk.backends.host.line_table import LineTable
 from kerneltk.object_code.elf import ElfFile
 
 from ....differential.raw_cases import CASES, WARP_CASES
+from ....processes import python
 
 HERE = Path(__file__).parent
 ZIG = pytest.param("zig", marks=pytest.mark.exhaustive)
@@ -35,15 +33,7 @@ def line_of(text: str) -> int:
 
 
 def run_python(debug: str, *command: str, **environment: str) -> str:
-    environment = {**os.environ, "KERNELTK_HOST_DEBUG": debug, **environment}
-    done = subprocess.run(
-        [sys.executable, *command],
-        env=environment,
-        cwd=HERE.parents[3],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = python(*command, cwd=HERE.parents[3], KERNELTK_HOST_DEBUG=debug, **environment)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     return done.stdout
 

@@ -6,8 +6,6 @@ import ctypes
 import os
 import signal
 import struct
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -24,6 +22,7 @@ from kerneltk.core.artifacts import ObjectCode, TranslationUnit
 from kerneltk.errors import BackendUnavailableError
 
 from ....conftest import reread_environment
+from ....processes import python
 
 COUNT = """
 struct Args { int* visits; long long grain; int* bad; };
@@ -235,8 +234,7 @@ print("done")
 
 
 def test_fork() -> None:
-    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORK, COUNT]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    done = python("-W", "ignore::DeprecationWarning", "-c", FORK, COUNT)
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
 
 
@@ -252,13 +250,7 @@ if sys.argv[1] == "wait":
 
 @pytest.mark.parametrize("how", ["wait", "leave"])
 def test_exit_with_a_pool_under_way_is_clean(how: str, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", EXIT, how],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        env={**os.environ, "TMPDIR": str(tmp_path)},
-    )
+    done = python("-c", EXIT, how, TMPDIR=str(tmp_path))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert list(tmp_path.iterdir()) == []
 
@@ -274,10 +266,7 @@ for _ in range(2):
     except BackendUnavailableError as error:
         print(error)
 """
-    settings = {**os.environ, "KERNELTK_CXX": str(tmp_path / "none")}
-    done = subprocess.run(
-        [sys.executable, "-c", text], capture_output=True, text=True, env=settings
-    )
+    done = python("-c", text, KERNELTK_CXX=str(tmp_path / "none"))
     assert done.stderr == ""
     assert done.stdout.count("No C++ compiler for the host backend") == 2
 
@@ -376,9 +365,7 @@ for handler in (None, lambda number, frame: None, signal.SIG_IGN):
 
 
 def test_others_may_handle_the_same_signals() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", SIGNALS], capture_output=True, text=True, timeout=600, check=False
-    )
+    done = python("-c", SIGNALS)
     assert (done.returncode, done.stdout, done.stderr) == (0, "caught\n" * 3, "")
 
 
@@ -394,8 +381,6 @@ os.kill(os.getpid(), signal.SIGFPE)
 
 
 def test_a_signal_from_outside_reaches_who_handled_it_before() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", CHAIN], capture_output=True, text=True, timeout=600, check=False
-    )
+    done = python("-c", CHAIN)
     assert done.returncode == -signal.SIGFPE
     assert done.stderr.count("Fatal Python error") == 1

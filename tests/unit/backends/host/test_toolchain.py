@@ -27,6 +27,7 @@ from kerneltk.core.artifacts import TranslationUnit
 from kerneltk.errors import BackendUnavailableError
 
 from ....conftest import reread_environment
+from ....processes import python
 
 HAS_ZIG = importlib.util.find_spec("ziglang") is not None
 HAS_GXX = shutil.which("g++") is not None
@@ -321,26 +322,20 @@ def test_a_static_variable_of_a_function_needs_a_constant() -> None:
         runtime.load(code)
 
 
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        (("-std=c++11", "--std=c++17", "--std=c++23"), ("-std=c++17", "-std=c++17", "-std=c++2b")),
-        (("-DN=3", "-D", "M=a b", "--define-macro=K"), ("-DN=3", "-DM=a b", "-DK")),
-        (("-UN", "--undefine-macro=M"), ("-UN", "-UM")),
-        (("-I/a", "-I", "/b", "--include-path=/c"), ("-I/a", "-I/b", "-I/c")),
-        (("--use_fast_math", "-use_fast_math"), ("-ffast-math", "-ffast-math")),
-        (("--fmad=false", "-fmad=true"), ("-ffp-contract=off", "-ffp-contract=fast")),
-        (("-w", "--pre-include=no_such.h"), ("-include", "no_such.h")),
-        (("--ftz=true", "--prec-div=false", "--maxrregcount=32", "-default-device", "-G"), ()),
-        (
-            ("--ptxas-options=-v", "-Xptxas", "-O3", "-Xptxas=-v", "-DN", "-rdc=true", "-dc"),
-            ("-DN",),
-        ),
-        (("-O3", "-Xcompiler", "-fPIC", "--split-compile=2", "-dopt=on", "--minimal"), ()),
-        (("--expt-relaxed-constexpr", "-Wno-deprecated-declarations", "--threads=2"), ()),
-        (("--diag-suppress=186,177", "-diag-suppress", "20012", "--diag-error=1", "-Werror"), ()),
-    ],
-)
+@pytest.mark.parametrize(("options", "expected"), [
+    (("-std=c++11", "--std=c++17", "--std=c++23"), ("-std=c++17", "-std=c++17", "-std=c++2b")),
+    (("-DN=3", "-D", "M=a b", "--define-macro=K"), ("-DN=3", "-DM=a b", "-DK")),
+    (("-UN", "--undefine-macro=M"), ("-UN", "-UM")),
+    (("-I/a", "-I", "/b", "--include-path=/c"), ("-I/a", "-I/b", "-I/c")),
+    (("--use_fast_math", "-use_fast_math"), ("-ffast-math", "-ffast-math")),
+    (("--fmad=false", "-fmad=true"), ("-ffp-contract=off", "-ffp-contract=fast")),
+    (("-w", "--pre-include=no_such.h"), ("-include", "no_such.h")),
+    (("--ftz=true", "--prec-div=false", "--maxrregcount=32", "-default-device", "-G"), ()),
+    (("--ptxas-options=-v", "-Xptxas", "-O3", "-Xptxas=-v", "-DN", "-rdc=true", "-dc"), ("-DN",)),
+    (("-O3", "-Xcompiler", "-fPIC", "--split-compile=2", "-dopt=on", "--minimal"), ()),
+    (("--expt-relaxed-constexpr", "-Wno-deprecated-declarations", "--threads=2"), ()),
+    (("--diag-suppress=186,177", "-diag-suppress", "20012", "--diag-error=1", "-Werror"), ()),
+])  # fmt: skip
 def test_nvrtc_options_are_translated(options: tuple[str, ...], expected: tuple[str, ...]) -> None:
     assert toolchain.host_options(options) == expected
 
@@ -357,22 +352,10 @@ def test_relative_include_directories_are_the_callers(tmp_path: Path) -> None:
     assert toolchain.host_options(("-Iheaders",)) == (f"-I{os.getcwd()}/headers",)
 
 
-@pytest.mark.parametrize(
-    "option",
-    [
-        "--gpu-architecture=sm_90",
-        "-arch=sm_80",
-        "-O0",
-        "-fplugin=x.so",
-        "-std=gnu++17",
-        "-stdlib=libc++",
-        "--fmad=maybe",
-        "-o",
-        "@file",
-        "-wrapper",
-        "main.cpp",
-    ],
-)
+@pytest.mark.parametrize("option", [
+    "--gpu-architecture=sm_90", "-arch=sm_80", "-O0", "-fplugin=x.so", "-std=gnu++17",
+    "-stdlib=libc++", "--fmad=maybe", "-o", "@file", "-wrapper", "main.cpp",
+])  # fmt: skip
 def test_other_options_are_refused_by_name(option: str) -> None:
     with pytest.raises(CompileError, match="does not know the compile option") as caught:
         toolchain.host_options(("-DX", option))
@@ -511,20 +494,17 @@ if HAS_GXX:
             ["g++", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True
         ).stdout.strip()
         settings = {
-            **os.environ,
             "KERNELTK_CXX": "g++",
             "KERNELTK_HOST_SANITIZE": "address,undefined",
             "ASAN_OPTIONS": "detect_leaks=0",
         }
-
-        def run(total: int, **more: str) -> subprocess.CompletedProcess[str]:
-            command = [sys.executable, "-c", OUT_OF_BOUNDS, str(total)]
-            return subprocess.run(command, env=settings | more, capture_output=True, text=True)
-
-        fine = run(10, LD_PRELOAD=library)
+        loaded = settings | {"LD_PRELOAD": library}
+        fine = python("-c", OUT_OF_BOUNDS, "10", **loaded)
         assert (fine.returncode, fine.stderr) == (0, "")
-        assert "heap-buffer-overflow" in run(11, LD_PRELOAD=library).stderr
-        assert "start Python with LD_PRELOAD" in run(10).stderr
+        assert "heap-buffer-overflow" in python("-c", OUT_OF_BOUNDS, "11", **loaded).stderr
+        assert (
+            "start Python with LD_PRELOAD" in python("-c", OUT_OF_BOUNDS, "10", **settings).stderr
+        )
 
 
 def test_only_a_users_own_kernels_are_built_for_it(environment: pytest.MonkeyPatch) -> None:
@@ -565,10 +545,7 @@ assert os.waitpid(child, 0)[1] == 0
 @pytest.mark.exhaustive
 def test_a_fork_during_a_compile() -> None:
     for attempt in range(3):
-        done = subprocess.run(
-            [sys.executable, "-W", "ignore", "-c", FORK % ((os.getpid() + attempt,) * 2)],
-            capture_output=True, text=True, timeout=600, check=False,
-        )  # fmt: skip
+        done = python("-W", "ignore", "-c", FORK % ((os.getpid() + attempt,) * 2))
         assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -602,10 +579,6 @@ def test_an_interrupt_ends_the_compiler(tmp_path: Path) -> None:
     )
     temporary = tmp_path / "ended"
     temporary.mkdir()
-    env = {**os.environ, "KERNELTK_CACHE_DIR": "", "TMPDIR": str(temporary)}
-    done = subprocess.run(
-        [sys.executable, "-c", text], capture_output=True, text=True, env=env, timeout=600,
-        check=False,
-    )  # fmt: skip
+    done = python("-c", text, KERNELTK_CACHE_DIR="", TMPDIR=str(temporary))
     assert (done.stdout, list(temporary.iterdir())) == ("interrupted\n", []), done.stderr
     assert done.returncode in (0, -signal.SIGINT)

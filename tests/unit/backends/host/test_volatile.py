@@ -175,35 +175,6 @@ __global__ void f(int* x) { __shared__ S s; s.a = 3; s.a += 4; x[0] = s.a; }"""
     assert x[0] == 7
 
 
-@pytest.mark.exhaustive
-def test_headers_are_followed(tmp_path: Path) -> None:
-    (tmp_path / "steps.cuh").write_text("#define STEP(n) s[t] += s[t + n];\n")
-    (tmp_path / "k.cu").write_text(
-        '#include "steps.cuh"\n'
-        "__global__ void f(int* x) {\n"
-        "  __shared__ volatile int s[64]; int t = threadIdx.x;\n"
-        "  s[t] = x[t]; s[t + 32] = 0;\n  STEP(16)\n  STEP(8)\n  STEP(4)\n  STEP(2)\n  STEP(1)\n"
-        "  x[t] = s[0];\n}\n"
-    )
-    x = np.ones(32, np.int32)
-    kerneltk.load(tmp_path / "k.cu").get_function("f")(1, 32, (x,))
-    assert (x == 32).all()
-
-
-@pytest.mark.exhaustive
-def test_headers_that_are_not_read_are_told(tmp_path: Path) -> None:
-    (tmp_path / "types.cuh").write_text("#pragma once\ntypedef volatile int shared_int;\n")
-    (tmp_path / "other.cuh").write_text("#pragma once\n// volatile in a comment\n")
-    code = """#include <other.cuh>
-#include <types.cuh>
-extern "C" __global__ void f(int* x) { shared_int* s = x; s[0] = 1; }"""
-    kernel = kerneltk.RawKernel(code, "f", options=(f"-I{tmp_path}",))
-    with pytest.warns(RuntimeWarning, match="'code', line 2: .* in 'types.cuh' or by its names"):
-        kernel(1, 1, (np.zeros(1, np.int32),))
-    quoted = kerneltk.RawKernel(code.replace("<types.cuh>", '"types.cuh"'), "f", (f"-I{tmp_path}",))
-    quoted(1, 1, (np.zeros(1, np.int32),))
-
-
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["by_options", "nested"])
 def test_macros_lead_to_volatile_memory(indirect: Any, name: str) -> None:

@@ -87,14 +87,11 @@ def test_static_shared_memory_that_no_block_has(target: str) -> None:
 
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("target", ["host", pytest.param("sm_90", id="nvrtc")])
-@pytest.mark.parametrize(
-    ("body", "expected"),
-    [
-        ("if (x) {", "this '{' is not closed.\n  e.cu:2: __global__ void k(int* x) {"),
-        ("float* d; cudaMalloc(&d, 4);", "Hint: 'cudaMalloc' is a function of CUDA's libraries"),
-        ("if (*x) throw 1;", "Hint: device code has no exceptions: return a value that says so"),
-    ],
-)
+@pytest.mark.parametrize(("body", "expected"), [
+    ("if (x) {", "this '{' is not closed.\n  e.cu:2: __global__ void k(int* x) {"),
+    ("float* d; cudaMalloc(&d, 4);", "Hint: 'cudaMalloc' is a function of CUDA's libraries"),
+    ("if (*x) throw 1;", "Hint: device code has no exceptions: return a value that says so"),
+])  # fmt: skip
 def test_mistakes_before_code_of_the_host(
     tmp_path: Path, target: str, body: str, expected: str
 ) -> None:

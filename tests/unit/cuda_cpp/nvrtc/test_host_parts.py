@@ -154,20 +154,15 @@ BOTH = "template <class T> struct Pair { T a, b; };\n__device__ int other = 5, t
 
 
 @pytest.mark.one_in(4)
-@pytest.mark.parametrize(
-    "declared",
-    [
-        "__device__ int three() { return 3; }\n__device__ int v = three();",
-        "__constant__ float v = sqrtf(4.0f);",
-        "__managed__ int v = other + 1;",
-        "namespace n { static __device__ Pair<float> v = {1, __int_as_float(3)}; }",
-        "__device__ float4 v = make_float4(1, 2, 3, 4);",
-        "const float v = 2 * expf(1);",
-        "const double half = 0.5; const double v = half * 3;",
-        "static const float third = 1 / 3.0f; __constant__ float v[] = {1, -third};",
-        "__device__ long v = labs(-2);",
-    ],
-)
+@pytest.mark.parametrize("declared", [
+    "__device__ int three() { return 3; }\n__device__ int v = three();",
+    "__constant__ float v = sqrtf(4.0f);", "__managed__ int v = other + 1;",
+    "namespace n { static __device__ Pair<float> v = {1, __int_as_float(3)}; }",
+    "__device__ float4 v = make_float4(1, 2, 3, 4);", "const float v = 2 * expf(1);",
+    "const double half = 0.5; const double v = half * 3;",
+    "static const float third = 1 / 3.0f; __constant__ float v[] = {1, -third};",
+    "__device__ long v = labs(-2);",
+])  # fmt: skip
 def test_initializers_that_a_program_would_compute(declared: str) -> None:
     source = f"{BOTH}{declared}\n{PLAIN}"
     assert "'v' has an initializer that is no constant expression" in message(source)
@@ -212,16 +207,13 @@ def test_initializers_that_are_constant() -> None:
 
 
 @pytest.mark.one_in(4)
-@pytest.mark.parametrize(
-    ("declared", "name"),
-    [
-        ("namespace a { inline namespace b { BODY } }", "a::k"),
-        ("namespace a { BODY } namespace b = a;", "b::k"),
-        ("namespace a { BODY } using a::k;", "k"),
-        ("namespace a { BODY } using namespace a;", "k"),
-        ("BODY", "::k"),
-    ],
-)
+@pytest.mark.parametrize(("declared", "name"), [
+    ("namespace a { inline namespace b { BODY } }", "a::k"),
+    ("namespace a { BODY } namespace b = a;", "b::k"),
+    ("namespace a { BODY } using a::k;", "k"),
+    ("namespace a { BODY } using namespace a;", "k"),
+    ("BODY", "::k"),
+])  # fmt: skip
 def test_names_that_the_compiler_finds(declared: str, name: str) -> None:
     source = declared.replace("BODY", "__global__ void k(int* x) { x[0] = 3; }")
     x = np.zeros(1, np.int32)

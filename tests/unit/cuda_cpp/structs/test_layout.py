@@ -32,15 +32,11 @@ def test_the_layout_of_c() -> None:
     assert layouts_of(*read_structs(SOURCE))("S", 60, 4) is None  # as where it is packed
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "struct S : T { int a; };", "struct S { virtual int f(); int a; };",
-        "struct S { int a : 3; };", "template <class T> struct S { T a; };",
-        "struct S { Unknown a; };", "struct S { int a[N]; };",
-        "#pragma pack(1)\nstruct S { int a; };",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("source", [
+    "struct S : T { int a; };", "struct S { virtual int f(); int a; };",
+    "struct S { int a : 3; };", "template <class T> struct S { T a; };",
+    "struct S { Unknown a; };", "struct S { int a[N]; };", "#pragma pack(1)\nstruct S { int a; };",
+])  # fmt: skip
 def test_layouts_that_are_not_known(source: str) -> None:
     assert layouts_of(*read_structs(source))("S", 4, 4) is None
 

@@ -56,21 +56,13 @@ def test_no_parameters(declared: str) -> None:
     assert parameters(f"__global__ void f({declared}) {{}}") == []
 
 
-@pytest.mark.parametrize(
-    "head",
-    [
-        "__global__ void",
-        "void __global__",
-        "static __global__ void __launch_bounds__(256, 2)",
-        "__launch_bounds__(256) __global__ static void",
-        'extern "C" __global__ void',
-        "__global__\nvoid\n",
-        "[[maybe_unused]] __global__ __attribute__((used)) void",
-        "inline __global__ void __cluster_dims__(2, 1, 1)",
-        "__global__ void MY_BOUNDS(3)",
-        "template <class T> __global__ void UNKNOWN",
-    ],
-)
+@pytest.mark.parametrize("head", [
+    "__global__ void", "void __global__", "static __global__ void __launch_bounds__(256, 2)",
+    "__launch_bounds__(256) __global__ static void", 'extern "C" __global__ void',
+    "__global__\nvoid\n", "[[maybe_unused]] __global__ __attribute__((used)) void",
+    "inline __global__ void __cluster_dims__(2, 1, 1)", "__global__ void MY_BOUNDS(3)",
+    "template <class T> __global__ void UNKNOWN",
+])  # fmt: skip
 def test_heads(head: str) -> None:
     kernel = only_kernel(f"int x;\n{head} foo(float* y)\n{{ y[0] = 1; }}")
     assert kernel.name == "foo"
@@ -112,16 +104,13 @@ def test_doc() -> None:
     assert h.doc == i.doc == ""
 
 
-@pytest.mark.parametrize(
-    ("launch", "call"),
-    [
-        ("g<<<1, 2>>>(x);", '::_kt_child<(&g)>("g", 1, 2)(x);'),
-        ("ns::g<T, 2> <<<dim3(1, 2),\n n>>>(x);",
-         '::_kt_child<(&ns::g<T, 2>)>("ns::g<T, 2>", dim3(1, 2),\n n)(x);'),
-        ("g\n<<<1, 2>>>\n(x);", '::_kt_child<(&g)>("g", 1, 2)\n\n(x);'),
-        ("/* g<<<1, 2>>>(x) */ x[0] = y << 2;", "/* g<<<1, 2>>>(x) */ x[0] = y << 2;"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("launch", "call"), [
+    ("g<<<1, 2>>>(x);", '::_kt_child<(&g)>("g", 1, 2)(x);'),
+    ("ns::g<T, 2> <<<dim3(1, 2),\n n>>>(x);",
+     '::_kt_child<(&ns::g<T, 2>)>("ns::g<T, 2>", dim3(1, 2),\n n)(x);'),
+    ("g\n<<<1, 2>>>\n(x);", '::_kt_child<(&g)>("g", 1, 2)\n\n(x);'),
+    ("/* g<<<1, 2>>>(x) */ x[0] = y << 2;", "/* g<<<1, 2>>>(x) */ x[0] = y << 2;"),
+])  # fmt: skip
 def test_launches_from_kernels(launch: str, call: str) -> None:
     source = "#if A\n__global__ void f(int* x) {{ {} }}\n#else\nint y;\n#endif\n"
     assert with_child_launches(source.format(launch)) == source.format(call)

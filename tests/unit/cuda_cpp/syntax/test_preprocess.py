@@ -14,24 +14,18 @@ def only_kernel(text: str) -> DeclaredKernel:
     return kernel
 
 
-@pytest.mark.parametrize(
-    ("definitions", "use"),
-    [
-        ('#define KERNEL extern "C" __global__ void', "KERNEL f(float* x) {}"),
-        ("#define GLOBAL __global__\n#define K(name) GLOBAL void name", "K(f)(float* x) {}"),
-        (
-            "#define ADD(T) \\\n  __global__ void f##T(T* x) { \\\n  x[0] += T(1); }",
-            "ADD(loat)",
-        ),
-        ("#define R __restrict__\n#define EMPTY", "EMPTY __global__ void f(float* R x) {}"),
-        ("#ifdef X\n#define G\n#else\n#define G __global__\n#endif", "G void f(float* x) {}"),
-        ("#define NS_(n) namespace n {\n#define E_ }", "NS_(ns) __global__ void f(float* x) {} E_"),
-        ("#define ALL(X) X(f, +)\n#define K(n, o) __global__ void n(float* x) { *x o##= 1; }",
-         "ALL(K)"),
-        ("#define P_(a, b) a##b\n#define P(a, b) P_(a, b)\n#define S at\n#define N(a) P(a, S)",
-         "__global__ void N(flo)(float* x) {}"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("definitions", "use"), [
+    ('#define KERNEL extern "C" __global__ void', "KERNEL f(float* x) {}"),
+    ("#define GLOBAL __global__\n#define K(name) GLOBAL void name", "K(f)(float* x) {}"),
+    ("#define ADD(T) \\\n  __global__ void f##T(T* x) { \\\n  x[0] += T(1); }", "ADD(loat)"),
+    ("#define R __restrict__\n#define EMPTY", "EMPTY __global__ void f(float* R x) {}"),
+    ("#ifdef X\n#define G\n#else\n#define G __global__\n#endif", "G void f(float* x) {}"),
+    ("#define NS_(n) namespace n {\n#define E_ }", "NS_(ns) __global__ void f(float* x) {} E_"),
+    ("#define ALL(X) X(f, +)\n#define K(n, o) __global__ void n(float* x) { *x o##= 1; }",
+     "ALL(K)"),
+    ("#define P_(a, b) a##b\n#define P(a, b) P_(a, b)\n#define S at\n#define N(a) P(a, S)",
+     "__global__ void N(flo)(float* x) {}"),
+])  # fmt: skip
 def test_macros_of_the_same_text(definitions: str, use: str) -> None:
     kernel = only_kernel(f"{definitions}\n{use}\n")
     assert kernel.name.removeprefix("ns::") in ("f", "float")
@@ -40,14 +34,11 @@ def test_macros_of_the_same_text(definitions: str, use: str) -> None:
     assert kernel.name.startswith("ns::") == ("NS_" in use)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "#define A B\n#define B A __global__\nA x",
-        "#define A A __global__ A\nA void f() {}",
-        "".join(f"#define A{k} A{k + 1} A{k + 1} __global__\n" for k in range(40)) + "A0",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "#define A B\n#define B A __global__\nA x",
+    "#define A A __global__ A\nA void f() {}",
+    "".join(f"#define A{k} A{k + 1} A{k + 1} __global__\n" for k in range(40)) + "A0",
+])  # fmt: skip
 def test_macros_that_grow_without_end(text: str) -> None:
     read_source(text)
 

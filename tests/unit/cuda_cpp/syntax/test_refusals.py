@@ -89,14 +89,7 @@ def test_a_header_and_what_needs_it() -> None:
     assert lines[12] == SOURCE.split("\n")[12]
 
 
-@pytest.mark.parametrize(
-    "places",
-    [
-        ((13, 0, "a mistake"),),
-        ((40, 0, "a mistake"),),
-        (),
-    ],
-)
+@pytest.mark.parametrize("places", [((13, 0, "a mistake"),), ((40, 0, "a mistake"),), ()])
 def test_another_mistake(places: tuple[tuple[int, int, str], ...]) -> None:
     assert refused(*places) is None
 

@@ -63,13 +63,10 @@ def test_no_state(code: str) -> None:
     assert not may_have_state(code)
 
 
-@pytest.mark.parametrize(
-    "option",
-    [
-        *("-default-device", "--device-as-default-execution-space", "-DDEV=__device__"),
-        "-DDEV=__attribute__((device))",
-    ],
-)
+@pytest.mark.parametrize("option", [
+    *("-default-device", "--device-as-default-execution-space", "-DDEV=__device__"),
+    "-DDEV=__attribute__((device))",
+])  # fmt: skip
 def test_options_that_declare(option: str) -> None:
     assert may_declare_state((option,))
     assert not may_declare_state(("-DDEV=1",))

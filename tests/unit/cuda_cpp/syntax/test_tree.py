@@ -28,16 +28,13 @@ namespace b::c { int last; }
 """
 
 
-@pytest.mark.parametrize(
-    ("word", "names", "is_extern_c", "functions", "is_outside"),
-    [
-        ("kernel", ("a", "v1"), True, 1, False),
-        ("inside", ("a", "v1", ""), False, 1, False),
-        ("plain", ("a", "v1"), False, 0, True),
-        ("last", ("b", "c"), False, 0, True),
-        ("namespace b", ("b", "c"), False, 0, True),
-    ],
-)
+@pytest.mark.parametrize(("word", "names", "is_extern_c", "functions", "is_outside"), [
+    ("kernel", ("a", "v1"), True, 1, False),
+    ("inside", ("a", "v1", ""), False, 1, False),
+    ("plain", ("a", "v1"), False, 0, True),
+    ("last", ("b", "c"), False, 0, True),
+    ("namespace b", ("b", "c"), False, 0, True),
+])  # fmt: skip
 def test_scopes(
     word: str, names: tuple[str, ...], is_extern_c: bool, functions: int, is_outside: bool
 ) -> None:

@@ -68,15 +68,12 @@ def test_only_a_part_is_looked_at() -> None:
     assert found == (21, "ThreadLoad")
 
 
-@pytest.mark.parametrize(
-    ("name", "part"),
-    [
-        ("GridQueue", "'atomicAdd'"),
-        ("detail::ThreadReduce", "the loop"),
-        ("DeviceScan::ExclusiveSum", "from Python"),
-        ("Log2", ""),
-    ],
-)
+@pytest.mark.parametrize(("name", "part"), [
+    ("GridQueue", "'atomicAdd'"),
+    ("detail::ThreadReduce", "the loop"),
+    ("DeviceScan::ExclusiveSum", "from Python"),
+    ("Log2", ""),
+])  # fmt: skip
 def test_what_to_write_instead(name: str, part: str) -> None:
     found = instead_of_cub(name)
     assert part in found

@@ -60,16 +60,13 @@ def test_mangled_names_are_the_compilers() -> None:
     assert mangled_name("s", ("ns",), is_extern_c=True) == "s"
 
 
-@pytest.mark.parametrize(
-    ("name", "scope", "is_extern_c", "mangled"),
-    [
-        ("x", (), False, "x"),
-        ("x", ("a",), True, "x"),
-        ("x", ("",), False, "_ZN12_GLOBAL__N_11xE"),
-        ("longer_name", ("a", "", "b"), False, "_ZN1a12_GLOBAL__N_11b11longer_nameE"),
-        ("é", ("a",), False, "_ZN1a2éE"),
-    ],
-)
+@pytest.mark.parametrize(("name", "scope", "is_extern_c", "mangled"), [
+    ("x", (), False, "x"),
+    ("x", ("a",), True, "x"),
+    ("x", ("",), False, "_ZN12_GLOBAL__N_11xE"),
+    ("longer_name", ("a", "", "b"), False, "_ZN1a12_GLOBAL__N_11b11longer_nameE"),
+    ("é", ("a",), False, "_ZN1a2éE"),
+])  # fmt: skip
 def test_names_for_a_linker(
     name: str, scope: tuple[str, ...], is_extern_c: bool, mangled: str
 ) -> None:
@@ -103,14 +100,9 @@ static inline __device__ const volatile unsigned y[2];
     ]
 
 
-@pytest.mark.parametrize(
-    "declared",
-    [
-        "__shared__ int s[];",
-        "extern __shared__ int s;",
-        "extern int s[];",
-    ],
-)
+@pytest.mark.parametrize("declared", [
+    "__shared__ int s[];", "extern __shared__ int s;", "extern int s[];",
+])  # fmt: skip
 def test_what_is_no_dynamic_shared_array(declared: str) -> None:
     assert read_source(f"__global__ void f() {{ {declared} }}").dynamic_shared == ()
 

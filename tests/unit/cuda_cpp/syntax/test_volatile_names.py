@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from kerneltk.cuda_cpp.syntax.volatile import with_meetings
 from kerneltk.cuda_cpp.syntax.volatile_names import has_volatile
 
-
-def inside(body: str, head: str = "") -> str:
-    """Return a kernel's body after the rewrite."""
-    text = f"{head}__global__ void f(volatile int* x, int* y, volatile int n) {{ {body} }}"
-    begin = re.search(r"_KT_KERNEL\(\d+\) ", found := with_meetings(text).source)
-    return found[begin.end() :].removesuffix(" }") if begin else body
+from .test_volatile import inside
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "volatile float sum = 1; sum += 2; y[0] = sum;",
-        "y[0] = n;",
-        'asm volatile("" ::: "memory");',
-        "for (int k = 0; k < 4; ++k) y[k] = 1;",
-        "atomicAdd(y, 1);",
-        "y[0] = y[1];  // x[0]",
-    ],
-)
+@pytest.mark.parametrize("body", [
+    "volatile float sum = 1; sum += 2; y[0] = sum;", "y[0] = n;", 'asm volatile("" ::: "memory");',
+    "for (int k = 0; k < 4; ++k) y[k] = 1;", "atomicAdd(y, 1);", "y[0] = y[1];  // x[0]",
+])  # fmt: skip
 def test_what_is_no_others_is_left_alone(body: str) -> None:
     assert inside(body) == body
 
@@ -47,16 +33,10 @@ STEP = "template <class T> __device__ void step(T* s, int t) { s[t] += s[t + 1];
 MARKED = "_KT_TARGET(1, s[t]) += _KT_LOAD(0, s[t + 1]);"
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "step(x, 1);",
-        "step((volatile int*)y, 1);",
-        "step<volatile int>(y, 1);",
-        "volatile int* p = x + 1; step(p, 1);",
-        "outer(x);",
-    ],
-)
+@pytest.mark.parametrize("body", [
+    "step(x, 1);", "step((volatile int*)y, 1);", "step<volatile int>(y, 1);",
+    "volatile int* p = x + 1; step(p, 1);", "outer(x);",
+])  # fmt: skip
 def test_templates_that_get_volatile_types_are_marked(body: str) -> None:
     outer = "template <class U> __device__ void outer(U* s) { step(s, 0); } "
     kernel = f"__global__ void f(volatile int* x, int* y) {{ {body} }}"

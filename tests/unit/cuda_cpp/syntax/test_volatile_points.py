@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from kerneltk.cuda_cpp.syntax.volatile import with_meetings
 
-
-def inside(body: str, head: str = "") -> str:
-    """Return a kernel's body after the rewrite."""
-    text = f"{head}__global__ void f(volatile int* x, int* y, volatile int n) {{ {body} }}"
-    begin = re.search(r"_KT_KERNEL\(\d+\) ", found := with_meetings(text).source)
-    return found[begin.end() :].removesuffix(" }") if begin else body
+from .test_volatile import inside
 
 
 def test_calls_tell_where_they_are() -> None:

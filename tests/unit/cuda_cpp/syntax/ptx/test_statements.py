@@ -9,42 +9,28 @@ from kerneltk.cuda_cpp.syntax.ptx.statements import with_inline_ptx
 LANE = 'asm volatile("mov.u32 %0, %laneid;" : "=r"(x));'
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        'int asm_ = 1; // asm("mov.u32 %0, 1;" : "=r"(x));',
-        'const char* s = "asm(\\"trap;\\")";',
-        'asm volatile("" ::: "memory");',
-        'asm("" : "+r"(x));',
-        'asm volatile("rdtsc" : "=a"(x));',
-        'asm("mov %1, %0; add %2, %0" : "=r"(x) : "r"(y), "r"(z));',
-        'asm("mov.u32 %0, " NAME ";" : "=r"(x));',
-        'asm("mov.u32 %0, %laneid;" : "=r" x);',
-        'asm("mov.u32 %0, %laneid;" : "=r"(x)',
-        'asm("mov.u32 %5, %laneid;" : "=r"(x));',
-        'asm("{ mov.u32 %0, 1;" : "=r"(x));',
-        'asm("nonsense %0, 1;" : "=r"(x));',
-        'asm volatile(".byte 0x90");',
-        'asm("mov %1, %0" : "=q"(x) : "q"(y));',
-        'asm("mov.u32 %0, 1;" : "=r"(x{);',
-        'asm("mov.u32 %0, %1;" : "=r"(x) : "r"(y}));',
-        '/* asm("trap;") */ R"(asm("trap;"))" \' asm \'',
-    ],
-)
+@pytest.mark.parametrize("source", [
+    'int asm_ = 1; // asm("mov.u32 %0, 1;" : "=r"(x));', 'const char* s = "asm(\\"trap;\\")";',
+    'asm volatile("" ::: "memory");', 'asm("" : "+r"(x));', 'asm volatile("rdtsc" : "=a"(x));',
+    'asm("mov %1, %0; add %2, %0" : "=r"(x) : "r"(y), "r"(z));',
+    'asm("mov.u32 %0, " NAME ";" : "=r"(x));', 'asm("mov.u32 %0, %laneid;" : "=r" x);',
+    'asm("mov.u32 %0, %laneid;" : "=r"(x)', 'asm("mov.u32 %5, %laneid;" : "=r"(x));',
+    'asm("{ mov.u32 %0, 1;" : "=r"(x));', 'asm("nonsense %0, 1;" : "=r"(x));',
+    'asm volatile(".byte 0x90");', 'asm("mov %1, %0" : "=q"(x) : "q"(y));',
+    'asm("mov.u32 %0, 1;" : "=r"(x{);', 'asm("mov.u32 %0, %1;" : "=r"(x) : "r"(y}));',
+    '/* asm("trap;") */ R"(asm("trap;"))" \' asm \'',
+])  # fmt: skip
 def test_what_is_no_ptx_stays(source: str) -> None:
     assert with_inline_ptx(source) == (source, set())
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        f"{LANE}\nint y;",
-        f"#define LANE(x) \\\n  {LANE}\nint y;",
-        'asm volatile(\n    "mov.u32 %0, %laneid;"\n    : "=r"(x) // the lane\n);\nint y;',
-        '#define LANE(x) asm("mov.u32 %0, " \\\n    "%%laneid;" \\\n  : "=r"(x))\nint y;',
-        'asm(R"(\nmov.u32 %0, 1;\n)" : "=r"(x)); int y;',
-    ],
-)
+@pytest.mark.parametrize("source", [
+    f"{LANE}\nint y;",
+    f"#define LANE(x) \\\n  {LANE}\nint y;",
+    'asm volatile(\n    "mov.u32 %0, %laneid;"\n    : "=r"(x) // the lane\n);\nint y;',
+    '#define LANE(x) asm("mov.u32 %0, " \\\n    "%%laneid;" \\\n  : "=r"(x))\nint y;',
+    'asm(R"(\nmov.u32 %0, 1;\n)" : "=r"(x)); int y;',
+])  # fmt: skip
 def test_lines_keep_their_numbers(source: str) -> None:
     found, headers = with_inline_ptx(source)
     assert "asm" not in found
