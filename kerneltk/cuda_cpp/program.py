@@ -26,7 +26,7 @@ from kerneltk.cuda_cpp.signature import (
     layout_of,
     signature_of_sizes,
 )
-from kerneltk.cuda_cpp.source import REQUESTS, RawSource, Request, plain_name, title_of
+from kerneltk.cuda_cpp.source import GROUPS, REQUESTS, RawSource, Request, plain_name, title_of
 from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors, Refusals, sample_arguments
 from kerneltk.errors import (
     ArgumentValueError,
@@ -444,6 +444,8 @@ class RawProgram:
         by_spelling = {"".join(name.split()): name for name in requests}
         refused: dict[str, str] = {}
         for found in read_log(error.log):
+            if any(location.file == GROUPS for location in found.locations):
+                continue  # a member has an error of its own
             names = [requests[p.line - 1] for p in found.locations if p.file == REQUESTS]
             for location in found.locations:
                 if location.file == _NVRTC_NAMES:

@@ -53,6 +53,8 @@ if TYPE_CHECKING:
 
 REQUESTS = "requested kernels"
 """The name that ``#line`` gives to the lines that ask for kernels and variables."""
+GROUPS = "groups of descriptions"
+"""The same for those that put descriptions of kernels together."""
 
 _BYTE_ORDER_MARK = "\ufeff"
 _MOVES = re.compile(r"\bstd\s*::\s*(?:move|forward)\b")
@@ -64,6 +66,9 @@ _LINKER_NAMES = re.compile(
 )
 _WORD = re.compile(r"\b(?:tex|surf|cuda)[A-Z0-9]\w*")  # of which some are names of textures
 _EXPORTED = 'extern "C" __attribute__((__visibility__("default")))'
+# Kernels whose descriptions are one variable: ptxas takes longer for each kernel the more variables
+# there are (710 kernels: 6.6 s with as many, 3 s with 45), and NVRTC longer for a larger one.
+_GROUP = 16
 _HOST_HEADERS = ("host_grid.hpp", "host_device.hpp", "host_ends.hpp")
 
 # Libraries of headers for device code: the compiler finds them by itself.
@@ -200,9 +205,9 @@ class Request:
         """What the symbols of ours begin with that belong to it."""
         return "_kt_variable_" if self.is_variable else "_kt_entry_"
 
-    def reflection(self, symbol: str) -> str:
+    def reflection(self, symbol: str, macro: str = "KERNELTK_REFLECT") -> str:
         """Return the line that makes the compiler describe it, for its symbol of ours."""
-        macro = "KERNELTK_REFLECT_VARIABLE" if self.is_variable else "KERNELTK_REFLECT"
+        macro = "KERNELTK_REFLECT_VARIABLE" if self.is_variable else macro
         return f"{macro}({symbol}_type, ({self.expression}))"
 
     def guarded(self, number: int, line: str) -> str:
@@ -725,6 +730,9 @@ class RawSource:
         own = f"{zlib.crc32(repr((self.code, self.options)).encode()):08x}_"
         by_nvcc = self.compiler == "nvcc"
         lines, exports, reflected = [], [], []
+        alone = [request for request in requests if request.guard or request.is_variable]
+        in_groups = not by_nvcc and len(requests) - len(alone) > _GROUP
+        group: list[str] = []
         for number, request in enumerate(requests):
             name, symbol = request.name, f"{request.prefix}{own}{number}"
             offer = f"KERNELTK_ADDRESS({symbol}, ({request.expression})) " if by_nvcc else ""
@@ -733,8 +741,19 @@ class RawSource:
                 offer = ""
             else:
                 exports.append((name, symbol if by_nvcc else ""))
-            reflected.append((request.expression, f"{symbol}_type"))
-            lines.append(request.guarded(number, offer + request.reflection(symbol)))
+            if in_groups and request not in alone:
+                line = request.reflection(symbol, "KERNELTK_DESCRIBE")
+                place, index = divmod(len(group), _GROUP)
+                reflected.append((request.expression, f"_kt_group_{own}{place}[{index}]"))
+                group.append(f"{symbol}_type")
+            else:
+                line = request.reflection(symbol)
+                reflected.append((request.expression, f"{symbol}_type"))
+            lines.append(request.guarded(number, offer + line))
+        lines += [f'#line 1 "{GROUPS}"'] if group else []
+        for first in range(0, len(group), _GROUP):
+            symbol, members = f"_kt_group_{own}{first // _GROUP}", group[first : first + _GROUP]
+            lines.append(f"KERNELTK_REFLECT_GROUP({symbol}, {', '.join(members)})")
         head = ["#include <kerneltk/reflect.hpp>"]
         options = self._options()
         found = DeviceSource(self.code) if by_nvcc else self._device_source(is_host=False)

@@ -15,7 +15,7 @@ import kerneltk
 from kerneltk.cuda_cpp.program import RawProgram, Variable, errors_of_log
 from kerneltk.cuda_cpp.source import RawSource
 from kerneltk.errors import ArgumentValueError, CompileError, LaunchError
-from kerneltk.object_code.reflection import ParameterType
+from kerneltk.object_code.reflection import ParameterType, decode
 
 
 def kernel(parameters: str, body: str = "", before: str = "", **words: Any) -> kerneltk.RawKernel:
@@ -264,6 +264,23 @@ def test_an_overload_that_nvrtc_has_by_its_mangled_name() -> None:
     assert b"_Z1fPi" in kernel.compile_for("sm_90").code
     with pytest.raises(CompileError, match="offers no kernel '_Z1fPi'"):
         kernel((1,), (1,), (np.zeros(1, np.int32),))
+
+
+@pytest.mark.parametrize("target", ["sm_90", "compute_90"])
+def test_nvrtc_describes_many_kernels_in_groups(target: str) -> None:
+    code = (
+        "struct S { int a[3]; };\n#if 1\n__global__ void g(double) {}\n#endif\n__device__ int v;\n"
+    )
+    code += "template <int N, class T> __global__ void f(T*, int (*)[N]) {}"
+    names = [f"f<{n}, {('float', 'S')[n % 2]}>" for n in range(1, 41)]
+    found = program(code, [*names, "g"]).build(target)
+    types = {name: [t.name for t in decode(data)] for name, data in found.reflection if name != "v"}
+    expected = {
+        n: [f"{n[n.index(',') + 2 : -1]}*", f"int (*)[{k}]"] for k, n in enumerate(names, 1)
+    }
+    assert types == {**expected, "g": ["double"]}
+    with pytest.raises(CompileError, match="offers no kernel 'h<3>': identifier"):
+        program(code, [*names, "h<3>"]).build(target)
 
 
 def test_cpu_cores_compile_a_large_module_in_parts() -> None:
