@@ -850,8 +850,8 @@ class RawSource:
         for number, request in enumerate(requests):
             name, symbol = request.expression, f"{request.prefix}{number}"
             has_dynamic = users is None or plain_name(name).removeprefix("::") in users
-            shared = "" if has_dynamic else ", false"
-            offer = f"KERNELTK_ENTRY({symbol}, ({request.spelled}{shared}))"
+            offer = request.spelled if has_dynamic else f"{request.spelled}, false"
+            offer = f"KERNELTK_ENTRY({symbol}, ({offer}))"
             if request.is_variable:
                 offer = f"{_EXPORTED} void* const {symbol} = (void*)&{name};"
             exports.append((request.name, symbol))
