@@ -179,9 +179,10 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
     ) -> None:
         source = _checked_source(code, options, backend, translate_cucomplex)
         name = source.whole_name(checked_text("name", name))
+        is_unknown = name.startswith("_Z") and not source.declares(name)
         self._set_up(
-            # A mangled name is no expression; the object code of the whole source has it.
-            RawProgram(source, None if name.startswith("_Z") else [name]),
+            # The object code of the whole source may have a mangled name that it does not declare.
+            RawProgram(source, None if is_unknown else [name]),
             name,
             bool(enable_cooperative_groups),
             checks,

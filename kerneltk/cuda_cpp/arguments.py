@@ -318,9 +318,9 @@ def _as_pointer(slot: Slot, kind: type, backend: Backend, checks: Checks) -> Pas
         address = int(value)
         problem = ""
         is_checked = checks != "off" and slot.parameter.is_used
-        if is_checked and not 0 < address < 1 << 64:
+        if is_checked and not 0 <= address < 1 << 64:
             problem = "no memory lies there"
-        elif is_checked:
+        elif is_checked and address:  # 0 is C++'s null pointer, and an empty CuPy array's address
             problem = backend.check_address(address)
         if problem:
             rest = f"is a pointer, and the number {value} was given: {problem}."

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 
 from kerneltk.backends.base import Backend, Module
@@ -13,43 +12,7 @@ from kerneltk.cuda_cpp.options import bytes_of
 from kerneltk.cuda_cpp.program import Variable
 from kerneltk.cuda_cpp.signature import LoadedKernel, RawParameter, signature_of_sizes
 from kerneltk.errors import ArgumentValueError, BackendUnavailableError
-from kerneltk.object_code.reflection import split_at_commas
-
-
-@cache
-def _demangler() -> ctypes.CDLL | None:
-    """Return the C++ library of this machine, whose ``__cxa_demangle`` reads symbols."""
-    try:
-        library = ctypes.CDLL("libstdc++.so.6")
-    except OSError:
-        return None
-    library.__cxa_demangle.restype = ctypes.c_void_p
-    return library
-
-
-def parameter_types(symbol: str) -> tuple[str, ...]:
-    """Return the parameter types that a C++ symbol spells; empty where it spells none.
-
-    Examples
-    --------
-    >>> parameter_types("saxpy")
-    ()
-    """
-    library = _demangler() if symbol.startswith("_Z") else None
-    if library is None:
-        return ()
-    status = ctypes.c_int()
-    address = library.__cxa_demangle(symbol.encode(), None, None, ctypes.byref(status))
-    if not address:
-        return ()
-    spelled = ctypes.string_at(address).decode()
-    ctypes.CDLL(None).free(ctypes.c_void_p(address))
-    start = end = spelled.rfind(")")
-    # There may be others before: of "(anonymous namespace)::f(float*)", the last pair is meant.
-    while start >= 0 and spelled.count("(", start) < spelled.count(")", start):
-        start = spelled.rfind("(", 0, start)
-    types = [part.strip() for part in split_at_commas(spelled[start + 1 : end])] if end > 0 else []
-    return tuple(types[:-1] if types and types[-1] in ("", "void") else types)
+from kerneltk.object_code.symbols import demangled
 
 
 class BinaryProgram:
@@ -100,7 +63,7 @@ class BinaryProgram:
         def make() -> LoadedKernel:
             function = module.function(symbol)
             layout = backend.parameter_places(function)
-            signature = signature_of_sizes(symbol, layout or (), types=parameter_types(symbol))
+            signature = signature_of_sizes(symbol, layout or (), types=demangled(symbol)[1])
             return LoadedKernel(backend, device, function, signature, backend.limits(function))
 
         found: LoadedKernel = self._made.of((device, symbol), make)

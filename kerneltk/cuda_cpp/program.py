@@ -26,7 +26,7 @@ from kerneltk.cuda_cpp.signature import (
     layout_of,
     signature_of_sizes,
 )
-from kerneltk.cuda_cpp.source import REQUESTS, RawSource, Request, plain_name, title_of
+from kerneltk.cuda_cpp.source import GROUPS, REQUESTS, RawSource, Request, plain_name, title_of
 from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors, Refusals, sample_arguments
 from kerneltk.errors import (
     ArgumentValueError,
@@ -365,8 +365,10 @@ class RawProgram:
         variables of its own.
         """
         with self._made.lock:
-            if self.offers(expression) or expression.startswith("_Z"):
+            if self.offers(expression):
                 return self
+            if expression.startswith("_Z") and not self.source.declares(expression):
+                return self  # object code for GPUs may have it
             plain = plain_name(expression)
             declared = [kernel for kernel in self.source.kernels if kernel.name == plain]
             is_template = bool(declared and declared[0].template_parameters)
@@ -441,9 +443,11 @@ class RawProgram:
         from kerneltk.core.diagnostics import read_log  # only who has an error needs it
 
         requests = [request.expression for request in self.requests()]
-        by_spelling = {"".join(name.split()): name for name in requests}
+        by_spelling = {"".join(r.spelled.split()): r.expression for r in self.requests()}
         refused: dict[str, str] = {}
         for found in read_log(error.log):
+            if any(location.file == GROUPS for location in found.locations):
+                continue  # a member has an error of its own
             names = [requests[p.line - 1] for p in found.locations if p.file == REQUESTS]
             for location in found.locations:
                 if location.file == _NVRTC_NAMES:
@@ -731,7 +735,7 @@ class RawProgram:
         if expression in (self.expressions or ()) and self._is_in_parts(backend):
             return self._part_of(expression).kernel(backend, expression)
         module, symbols, reflection, outcome, log = self.module(backend)
-        symbol, reflected = symbols.get(expression), reflection.get(expression)
+        symbol, reflected = symbols.get(Request(expression).name), reflection.get(expression)
         refused = _refusal_of(plain_name(expression), outcome.refused)
         if refused is not None:
             raise _refusal((self.source, *self.source.included), refused)

@@ -39,6 +39,7 @@ from kerneltk.cuda_cpp.syntax.cached import (
 from kerneltk.cuda_cpp.syntax.declarations import DeviceSource, RewriteTarget
 from kerneltk.cuda_cpp.syntax.host_part.libraries import is_host_library, serves_devices
 from kerneltk.errors import BackendUnavailableError
+from kerneltk.object_code.symbols import demangled, has_types
 
 if TYPE_CHECKING:
     from kerneltk.cuda_cpp.syntax.declarations import (
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
 
 REQUESTS = "requested kernels"
 """The name that ``#line`` gives to the lines that ask for kernels and variables."""
+GROUPS = "groups of descriptions"
+"""The same for those that put descriptions of kernels together."""
 
 _BYTE_ORDER_MARK = "\ufeff"
 _MOVES = re.compile(r"\bstd\s*::\s*(?:move|forward)\b")
@@ -64,6 +67,9 @@ _LINKER_NAMES = re.compile(
 )
 _WORD = re.compile(r"\b(?:tex|surf|cuda)[A-Z0-9]\w*")  # of which some are names of textures
 _EXPORTED = 'extern "C" __attribute__((__visibility__("default")))'
+# Kernels whose descriptions are one variable: ptxas takes longer for each kernel the more variables
+# there are (710 kernels: 6.6 s with as many, 3 s with 45), and NVRTC longer for a larger one.
+_GROUP = 16
 _HOST_HEADERS = ("host_grid.hpp", "host_device.hpp", "host_ends.hpp")
 
 # Libraries of headers for device code: the compiler finds them by itself.
@@ -174,8 +180,10 @@ def _is_declared(source: str, names: Iterable[str]) -> bool:
 
 
 def plain_name(expression: str) -> str:
-    """Return a name expression without template arguments: ``"ns::f"`` of ``"ns::f<float>"``."""
-    return expression.partition("<")[0].strip()
+    """Return a name expression without template arguments, of a mangled name its function:
+    ``"ns::f"`` of ``"ns::f<float>"``.
+    """
+    return demangled(expression)[0].partition("<")[0].strip()
 
 
 @record
@@ -191,19 +199,26 @@ class Request:
     symbol: str = ""
 
     @property
+    def spelled(self) -> str:
+        """What C++ calls it: a kernel of a mangled name by its parameters."""
+        kernel, types = demangled(self.expression)
+        is_mangled = kernel != self.expression
+        return f"static_cast<void (&)({', '.join(types)})>({kernel})" if is_mangled else kernel
+
+    @property
     def name(self) -> str:
         """What object code lists it as: a variable by its address."""
-        return f"&{self.expression}" if self.is_variable else self.expression
+        return f"&{self.expression}" if self.is_variable else self.spelled
 
     @property
     def prefix(self) -> str:
         """What the symbols of ours begin with that belong to it."""
         return "_kt_variable_" if self.is_variable else "_kt_entry_"
 
-    def reflection(self, symbol: str) -> str:
+    def reflection(self, symbol: str, macro: str = "KERNELTK_REFLECT") -> str:
         """Return the line that makes the compiler describe it, for its symbol of ours."""
-        macro = "KERNELTK_REFLECT_VARIABLE" if self.is_variable else "KERNELTK_REFLECT"
-        return f"{macro}({symbol}_type, ({self.expression}))"
+        macro = "KERNELTK_REFLECT_VARIABLE" if self.is_variable else macro
+        return f"{macro}({symbol}_type, ({self.spelled}))"
 
     def guarded(self, number: int, line: str) -> str:
         """Return a line that asks for it, under its condition, and numbered for messages."""
@@ -394,14 +409,17 @@ class RawSource:
     ) -> tuple[RawSource, DeclaredKernel] | None:
         """Return the declaration that a name expression means, and the source that it is in.
 
-        Of several with that name, the one with `count` parameters.
+        Of several with that name, the one with `count` parameters, and those of a mangled name.
         """
         plain = plain_name(expression).removeprefix("::")
-        for source in self._with_kernels:
-            for kernel in source._by_name.get(plain, ()):
-                if count is None or len(kernel.parameters) == count:
-                    return source, kernel
-        return None
+        found = [
+            (source, kernel)
+            for source in self._with_kernels
+            for kernel in source._by_name.get(plain, ())
+            if count is None or len(kernel.parameters) == count
+        ]
+        same = (f for f in found if has_types(expression, [p.type for p in f[1].parameters]))
+        return next(same, found[0] if found else None)
 
     def whole_name(self, name: str) -> str:
         """Return the whole name of a kernel: one with C linkage is called by its symbol, too, which
@@ -474,6 +492,11 @@ class RawSource:
         ):
             return None
         return [(directive["name"], directive["meant"]) for directive in found if directive["name"]]
+
+    def declares(self, expression: str) -> bool:
+        """Whether the source declares the kernel of a name expression, or a mangled name."""
+        name = plain_name(expression)
+        return any(kernel.name == name for kernel in self.kernels)
 
     def may_declare(self, name: str) -> bool:
         """Return whether the source could declare something of a name in a way that is not seen: by
@@ -725,16 +748,30 @@ class RawSource:
         own = f"{zlib.crc32(repr((self.code, self.options)).encode()):08x}_"
         by_nvcc = self.compiler == "nvcc"
         lines, exports, reflected = [], [], []
+        alone = [request for request in requests if request.guard or request.is_variable]
+        in_groups = not by_nvcc and len(requests) - len(alone) > _GROUP
+        group: list[str] = []
         for number, request in enumerate(requests):
             name, symbol = request.name, f"{request.prefix}{own}{number}"
-            offer = f"KERNELTK_ADDRESS({symbol}, ({request.expression})) " if by_nvcc else ""
+            offer = f"KERNELTK_ADDRESS({symbol}, ({request.spelled})) " if by_nvcc else ""
             if request.symbol:
                 exports.append((name, request.symbol))
                 offer = ""
             else:
                 exports.append((name, symbol if by_nvcc else ""))
-            reflected.append((request.expression, f"{symbol}_type"))
-            lines.append(request.guarded(number, offer + request.reflection(symbol)))
+            if in_groups and request not in alone:
+                line = request.reflection(symbol, "KERNELTK_DESCRIBE")
+                place, index = divmod(len(group), _GROUP)
+                reflected.append((request.expression, f"_kt_group_{own}{place}[{index}]"))
+                group.append(f"{symbol}_type")
+            else:
+                line = request.reflection(symbol)
+                reflected.append((request.expression, f"{symbol}_type"))
+            lines.append(request.guarded(number, offer + line))
+        lines += [f'#line 1 "{GROUPS}"'] if group else []
+        for first in range(0, len(group), _GROUP):
+            symbol, members = f"_kt_group_{own}{first // _GROUP}", group[first : first + _GROUP]
+            lines.append(f"KERNELTK_REFLECT_GROUP({symbol}, {', '.join(members)})")
         head = ["#include <kerneltk/reflect.hpp>"]
         options = self._options()
         found = DeviceSource(self.code) if by_nvcc else self._device_source(is_host=False)
@@ -804,7 +841,7 @@ class RawSource:
         instantiated = [
             request.expression
             for request in requests
-            if any(word in request.expression.partition("<")[2] for word in VOLATILE_WORDS)
+            if any(word in request.spelled.partition("<")[2] for word in VOLATILE_WORDS)
         ]
         found = self._device_source(is_host=True, instantiated=instantiated, refused=refused)
         lines, exports, reflected = [], [], []
@@ -813,14 +850,15 @@ class RawSource:
         for number, request in enumerate(requests):
             name, symbol = request.expression, f"{request.prefix}{number}"
             has_dynamic = users is None or plain_name(name).removeprefix("::") in users
-            offer = f"KERNELTK_ENTRY({symbol}, ({name}{'' if has_dynamic else ', false'}))"
+            offer = request.spelled if has_dynamic else f"{request.spelled}, false"
+            offer = f"KERNELTK_ENTRY({symbol}, ({offer}))"
             if request.is_variable:
                 offer = f"{_EXPORTED} void* const {symbol} = (void*)&{name};"
             exports.append((request.name, symbol))
             reflected.append((name, f"{symbol}_type"))
             offer = f"{offer} {request.reflection(symbol)}"
             if not request.is_variable:
-                offer += bound_of(name, symbol, self.kernels)
+                offer += bound_of(demangled(name)[0], symbol, self.kernels)
             lines.append(request.guarded(number, offer))
         if dynamic:
             lines.append("KERNELTK_DYNAMIC_MEMORY")

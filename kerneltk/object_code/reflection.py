@@ -460,14 +460,29 @@ def read_reflection(
     kind : {"cubin", "ptx", "ltoir"}
         LTO-IR cannot be read.
     reflected : sequence of (str, str)
-        Name expressions and the symbols of their descriptions. What the code lacks is left out.
+        Name expressions and the symbols of their descriptions, ``symbol[k]`` for the k-th one of
+        a group. What the code lacks is left out.
     """
-    pairs = tuple(reflected)
-    wanted = [symbol for _, symbol in pairs]
+    pairs = [(name, *symbol.rstrip("]").partition("[")[::2]) for name, symbol in reflected]
+    wanted = [symbol for _, symbol, _ in pairs]
     if kind == "ltoir" or not wanted:
         return ()
     if kind == "ptx":
         found = read_ptx(code.decode(errors="replace"), wanted)
     else:
         found = read_contents(code, wanted, "cubin")
-    return tuple((name, found[symbol]) for name, symbol in pairs if symbol in found)
+    return tuple(
+        (name, _member(found[symbol], int(index or 0)))
+        for name, symbol, index in pairs
+        if symbol in found
+    )
+
+
+def _member(data: bytes, index: int) -> bytes:
+    """Return one of the descriptions that follow each other. Raises ValueError for damaged ones."""
+    start = 0
+    for _ in range(index):
+        start += max(int.from_bytes(data[start + 4 : start + 8], "little"), _HEAD.size)
+    if start + _HEAD.size > len(data):
+        raise ValueError("The description of types is cut off.")
+    return data[start : start + _HEAD.unpack_from(data, start)[1]]

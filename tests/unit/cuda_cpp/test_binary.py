@@ -8,32 +8,8 @@ from pathlib import Path
 import pytest
 
 from kerneltk.backends import foreign_arrays
-from kerneltk.cuda_cpp.binary import BinaryProgram, parameter_types
+from kerneltk.cuda_cpp.binary import BinaryProgram
 from kerneltk.errors import ArgumentValueError, BackendUnavailableError
-
-
-@pytest.mark.parametrize(
-    ("symbol", "types"),
-    [
-        ("saxpy", ()),
-        ("_Z", ()),
-        ("_Znot a symbol", ()),
-        ("_Z1fv", ()),
-        ("_Z1fPfi", ("float*", "int")),
-        ("_Z1fIiEvPT_", ("int*",)),
-        ("_Z1fPFvifEi", ("void (*)(int, float)", "int")),
-        ("_Z1fI3FooIifEEvT_i", ("Foo<int, float>", "int")),
-        # Parentheses before those of the parameters.
-        ("_ZN12_GLOBAL__N_11fEPfi", ("float*", "int")),
-        ("_Z1fIL1E1EEvPf", ("float*",)),
-        ("_Z1fN12_GLOBAL__N_15PointE", ("(anonymous namespace)::Point",)),
-        ("_ZN12_GLOBAL__N_11fEPFvNS_5PointEE", ("void (*)((anonymous namespace)::Point)",)),
-        ("_ZN2ns1xE", ()),
-    ],
-)
-def test_types_that_a_symbol_spells(symbol: str, types: tuple[str, ...]) -> None:
-    assert parameter_types(symbol) == types
-
 
 PTX = b".version 8.0\n.target sm_80\n.address_size 64\n"
 

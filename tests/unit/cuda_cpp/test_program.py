@@ -14,8 +14,8 @@ import pytest
 import kerneltk
 from kerneltk.cuda_cpp.program import RawProgram, Variable, errors_of_log
 from kerneltk.cuda_cpp.source import RawSource
-from kerneltk.errors import ArgumentValueError, CompileError, LaunchError
-from kerneltk.object_code.reflection import ParameterType
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError, CompileError, LaunchError
+from kerneltk.object_code.reflection import ParameterType, decode
 
 from .test_kernel import kernel
 
@@ -253,12 +253,64 @@ def test_kernels_that_a_source_does_not_have(name: str, hint: str) -> None:
         program(KERNELS).offering(name)
 
 
-def test_an_overload_that_nvrtc_has_by_its_mangled_name() -> None:
-    overloads = "__global__ void f(int* x) { *x = 1; } __global__ void f(char* x) { *x = 2; }"
-    kernel = kerneltk.RawKernel(overloads, "_Z1fPi")
-    assert b"_Z1fPi" in kernel.compile_for("sm_90").code
-    with pytest.raises(CompileError, match="offers no kernel '_Z1fPi'"):
-        kernel((1,), (1,), (np.zeros(1, np.int32),))
+OVERLOADS = """
+struct S { int a; };
+__global__ void f(const int* n, short* x) { *x = *n; }
+__global__ void f(const int* n, volatile float* x) { *x = *n; }
+__global__ void f(S n, float* x) { *x = n.a; }
+namespace ns { namespace { template <class T, int N> __global__ void g(int n, T* x) { *x = N; } } }
+namespace ns { template <class T, int N> __global__ void f(int* n, T* x) { *x = *n; } }
+template <class T> __global__ void _Zf(T* n, float* x) { *x = *n; }
+__device__ int state;
+"""
+
+
+@pytest.mark.parametrize("is_module", [False, True])
+@pytest.mark.parametrize(
+    ("name", "n", "dtype"),
+    [
+        ("_Z1fPKiPs", np.full(1, 3, np.int32), np.int16),
+        ("_Z1fPKiPVf", np.full(1, 3, np.int32), np.float32),
+        ("_Z1f1SPf", np.array((3,), [("a", np.int32)])[()], np.float32),
+        ("_ZN2ns12_GLOBAL__N_11gIfLi3EEEviPT_", 0, np.float32),
+        ("_ZN2ns1fIfLi7EEEvPiPT_", np.full(1, 3, np.int32), np.float32),
+        ("_Zf<int>", np.full(1, 3, np.int32), np.float32),
+    ],
+)
+def test_overloads_by_their_mangled_names(is_module: bool, name: str, n: Any, dtype: Any) -> None:
+    module = kerneltk.RawModule(code=OVERLOADS)
+    kernel = module.get_function(name) if is_module else kerneltk.RawKernel(OVERLOADS, name)
+    x = np.zeros(1, dtype)
+    kernel((1,), (1,), (n, x))
+    assert x == [3]
+    with pytest.raises(ArgumentTypeError) as refused:
+        kernel((1,), (1,), (n, x.astype(np.float64)))
+    assert ("short* x" in str(refused.value)) == (dtype is np.int16)
+
+
+def test_overloads_by_their_mangled_names_compile_for_gpus() -> None:
+    names = ["_Z1fPKiPVf", "_ZN2ns1fIfLi7EEEvPiPT_"]
+    module = kerneltk.RawModule(code=OVERLOADS, name_expressions=names)
+    assert [symbol for _, symbol in module.compile_for("sm_90").symbols[:2]] == names
+    with pytest.raises(CompileError, match="'_Z1fPd': 3 kernels have this name, with other par"):
+        kerneltk.RawKernel(OVERLOADS, "_Z1fPd")((1,), (1,), (np.zeros(1),))
+
+
+@pytest.mark.parametrize("target", ["sm_90", "compute_90"])
+def test_nvrtc_describes_many_kernels_in_groups(target: str) -> None:
+    code = (
+        "struct S { int a[3]; };\n#if 1\n__global__ void g(double) {}\n#endif\n__device__ int v;\n"
+    )
+    code += "template <int N, class T> __global__ void f(T*, int (*)[N]) {}"
+    names = [f"f<{n}, {('float', 'S')[n % 2]}>" for n in range(1, 41)]
+    found = program(code, [*names, "g"]).build(target)
+    types = {name: [t.name for t in decode(data)] for name, data in found.reflection if name != "v"}
+    expected = {
+        n: [f"{n[n.index(',') + 2 : -1]}*", f"int (*)[{k}]"] for k, n in enumerate(names, 1)
+    }
+    assert types == {**expected, "g": ["double"]}
+    with pytest.raises(CompileError, match="offers no kernel 'h<3>': identifier"):
+        program(code, [*names, "h<3>"]).build(target)
 
 
 def test_cpu_cores_compile_a_large_module_in_parts() -> None:

@@ -31,6 +31,8 @@ _DEFINED = re.compile(
 _MAY_DEFINE = re.compile(rf"\b(?:typedef|using)\b[^;{{}}]*\b{_NAME}\b")
 _GUARD = re.compile(r"\(?!defined\((\w+)\)\)?\Z")
 _AND = re.compile(r" && (?=!?\()")
+# Every compiler for CUDA defines __CUDACC__, whatever else a condition is content with.
+_HOLDS = re.compile(r"\((?:[^&]*\|\|\s*)?defined\b[\s(]*__CUDACC__[\s)]*(?:\|\|[^&]*)?\)\Z")
 
 
 def own_integers(source: str) -> list[tuple[str, str, bool]]:
@@ -53,6 +55,9 @@ def own_integers(source: str) -> list[tuple[str, str, bool]]:
             own = _GUARD.match(each)  # of a header that is read once
             if own and re.search(rf"#\s*define\s+{own[1]}\b", source):
                 conditions.remove(each)
+        if any(each.startswith("!") and _HOLDS.match(each[1:]) for each in conditions):
+            continue
+        conditions = {each for each in conditions if not _HOLDS.match(each)}
         guards, types = found.setdefault(defined["name"] or defined["alias"], ([], []))
         guards.append(frozenset(conditions))
         types.append(_canonical(defined["type"] or defined["meant"]))

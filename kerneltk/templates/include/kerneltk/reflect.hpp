@@ -3,7 +3,12 @@
 //     KERNELTK_REFLECT(symbol, (ns::kernel<float>))
 //     KERNELTK_REFLECT_VARIABLE(symbol, (ns::table))
 //
-// make an object `symbol` with C linkage. All numbers are 32 bits wide, lower bytes first:
+// make an object `symbol` with C linkage; of many kernels,
+//
+//     KERNELTK_DESCRIBE(first, (ns::kernel<float>))
+//     KERNELTK_REFLECT_GROUP(symbol, first, second, third)
+//
+// one for several descriptions, which follow each other. All numbers are 32 bits wide, lower bytes first:
 //
 //     magic, length of the whole in bytes, number of types, offset of the names
 //     for each type: size, alignment, flags; the same three of what it points to or is an array of
@@ -154,9 +159,16 @@ struct _kt_type<const volatile _kt_T[_kt_N]> : _kt_array_type<const volatile _kt
 template <class _kt_T> struct _kt_type<_kt_T[]> : _kt_array_type<_kt_T[]> {};
 template <class _kt_T> struct _kt_type<const _kt_T[]> : _kt_array_type<const _kt_T[]> {};
 
+struct _kt_string {
+    const char* _kt_chars;
+    _kt_u32 _kt_length;
+};
+
 template <class... _kt_P> struct _kt_types {
     // Its own name, as a constant: the only way to a type's spelling.
-    static _KT_REFLECT_FUNCTION const char* _kt_spelling() { return __PRETTY_FUNCTION__; }
+    static _KT_REFLECT_FUNCTION _kt_string _kt_spelling() {
+        return {__PRETTY_FUNCTION__, sizeof(__PRETTY_FUNCTION__) - 1};
+    }
 };
 
 struct _kt_record {
@@ -179,22 +191,21 @@ _KT_REFLECT_FUNCTION _kt_u32 _kt_begin(const char* _kt_s) {
     while (_kt_s[_kt_i] != '=') ++_kt_i;
     return _kt_i + 1;
 }
-_KT_REFLECT_FUNCTION _kt_u32 _kt_end(const char* _kt_s, _kt_u32 _kt_i) {
-    while (_kt_s[_kt_i]) ++_kt_i;
-    return _kt_i;
-}
 
 template <class _kt_L> struct _kt_describe;
 template <class... _kt_P> struct _kt_describe<_kt_types<_kt_P...>> {
-    static constexpr const _kt_u32 _kt_first = _kt_begin(_kt_types<_kt_P...>::_kt_spelling());
-    static constexpr const _kt_u32 _kt_last =
-        _kt_end(_kt_types<_kt_P...>::_kt_spelling(), _kt_first);
+    // No static members: NVRTC makes a variable of each, and ptxas takes a time for a kernel that
+    // grows with the number of variables.
+    enum : _kt_u32 {
+        _kt_first = _kt_begin(_kt_types<_kt_P...>::_kt_spelling()._kt_chars),
+        _kt_last = _kt_types<_kt_P...>::_kt_spelling()._kt_length,
+    };
     using _kt_result = _kt_data<sizeof...(_kt_P), (_kt_last - _kt_first + 4) / 4 * 4>;
     static _KT_REFLECT_FUNCTION _kt_result _kt_value() {
         _kt_result _kt_r{0x3152544Bu, sizeof(_kt_result), sizeof...(_kt_P),
                          16 + sizeof...(_kt_P) * 24,
                          {{_kt_type<_kt_P>::_kt_own(), _kt_type<_kt_P>::_kt_inner()}...}, {}};
-        const char* _kt_s = _kt_types<_kt_P...>::_kt_spelling() + _kt_first;
+        const char* _kt_s = _kt_types<_kt_P...>::_kt_spelling()._kt_chars + _kt_first;
         for (char* _kt_d = _kt_r._kt_names; *_kt_s; ++_kt_s, ++_kt_d) *_kt_d = *_kt_s;
         return _kt_r;
     }
@@ -203,6 +214,22 @@ template <> struct _kt_describe<_kt_types<>> {
     using _kt_result = _kt_data<0, 4>;
     static _KT_REFLECT_FUNCTION _kt_result _kt_value() {
         return {0x3152544Bu, sizeof(_kt_result), 0, 16, {}};
+    }
+};
+
+// Descriptions that follow each other in one variable.
+template <class... _kt_L> struct _kt_group;
+template <class _kt_L> struct _kt_group<_kt_L> {
+    typename _kt_describe<_kt_L>::_kt_result _kt_first;
+    static _KT_REFLECT_FUNCTION _kt_group _kt_value() {
+        return {_kt_describe<_kt_L>::_kt_value()};
+    }
+};
+template <class _kt_L, class... _kt_R> struct _kt_group<_kt_L, _kt_R...> {
+    typename _kt_describe<_kt_L>::_kt_result _kt_first;
+    _kt_group<_kt_R...> _kt_rest;
+    static _KT_REFLECT_FUNCTION _kt_group _kt_value() {
+        return {_kt_describe<_kt_L>::_kt_value(), _kt_group<_kt_R...>::_kt_value()};
     }
 };
 
@@ -216,20 +243,22 @@ _KT_REFLECT_FUNCTION _kt_types<_kt_P...> _kt_parameters(void (*)(_kt_P...)) {
 }  // namespace kerneltk
 
 #define _KT_REFLECT_STRIP(...) __VA_ARGS__
-#define _KT_REFLECT_EMIT(_kt_symbol, ...)                                                      \
-    extern "C" {                                                                               \
-    _KT_REFLECT_EXPORTED extern _KT_REFLECT_OBJECT const ::kerneltk::_kt_reflect::_kt_describe< \
-        __VA_ARGS__>::_kt_result _kt_symbol;                                                   \
-    _KT_REFLECT_OBJECT const ::kerneltk::_kt_reflect::_kt_describe<__VA_ARGS__>::_kt_result    \
-        _kt_symbol = ::kerneltk::_kt_reflect::_kt_describe<__VA_ARGS__>::_kt_value();          \
+#define KERNELTK_REFLECT_GROUP(_kt_symbol, ...)                                     \
+    extern "C" {                                                                    \
+    _KT_REFLECT_EXPORTED extern _KT_REFLECT_OBJECT const ::kerneltk::_kt_reflect::  \
+        _kt_group<__VA_ARGS__> _kt_symbol;                                          \
+    _KT_REFLECT_OBJECT const ::kerneltk::_kt_reflect::_kt_group<__VA_ARGS__>        \
+        _kt_symbol = ::kerneltk::_kt_reflect::_kt_group<__VA_ARGS__>::_kt_value();  \
     }
 
+#define _KT_REFLECT_TYPES(_kt_kernel) \
+    decltype(::kerneltk::_kt_reflect::_kt_parameters(_KT_REFLECT_STRIP _kt_kernel))
+#define KERNELTK_DESCRIBE(_kt_symbol, _kt_kernel) using _kt_symbol = _KT_REFLECT_TYPES(_kt_kernel);
 #define KERNELTK_REFLECT(_kt_symbol, _kt_kernel) \
-    _KT_REFLECT_EMIT(_kt_symbol,                 \
-                     decltype(::kerneltk::_kt_reflect::_kt_parameters(_KT_REFLECT_STRIP _kt_kernel)))
+    KERNELTK_REFLECT_GROUP(_kt_symbol, _KT_REFLECT_TYPES(_kt_kernel))
 #define KERNELTK_REFLECT_VARIABLE(_kt_symbol, _kt_variable) \
-    _KT_REFLECT_EMIT(_kt_symbol,                            \
-                     ::kerneltk::_kt_reflect::_kt_types<decltype(_KT_REFLECT_STRIP _kt_variable)>)
+    KERNELTK_REFLECT_GROUP(_kt_symbol,                      \
+                           ::kerneltk::_kt_reflect::_kt_types<decltype(_KT_REFLECT_STRIP _kt_variable)>)
 
 // A constant that holds the address of a kernel or of a variable: its initial value names the
 // symbol, which nvcc tells in no other way.

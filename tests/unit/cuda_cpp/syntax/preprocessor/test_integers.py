@@ -33,6 +33,10 @@ from kerneltk.cuda_cpp.syntax.preprocessor.integers import _LP64_TYPES, own_inte
         ("#if N == 64\ntypedef long int64_t;\n#elif defined(X)\ntypedef int int64_t;\n#endif", []),
         ("#ifndef H\n#define H\n#ifdef A\ntypedef long int64_t;\n#else\n"
          "typedef long long int64_t;\n#endif\n#endif", [("int64_t", "long long")]),
+        ("#if defined(__HIP__) || defined (__CUDACC__)\ntypedef long long int64_t;\n#else\n"
+         "typedef word int64_t;\n#endif", [("int64_t", "long long")]),
+        ("#ifdef __CUDACC__\n#ifdef X\ntypedef long long int64_t;\n#endif\n#endif", []),
+        ("#if !defined(__CUDACC__) || X\ntypedef long long int64_t;\n#endif", []),
     ],
 )  # fmt: skip
 def test_own_integers(source: str, found: list[tuple[str, str]]) -> None:
