@@ -95,7 +95,7 @@ class ChosenStorage(ReshapedStorage):
         "A part of an array is used that a value chose",
         "copy the part: 'np.take(x, i, axis=0)' for 'x[i]'.",
         "A part of an array that a value chose",
-        "copy the part: 'np.take(x, i, axis=0)' for 'x[i]'; or write by a mask: 'x[mask] = value'.",
+        "write 'x[[i]] += value' for 'x[i] += value'; or copy the part: 'np.take(x, i, axis=0)'.",
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -200,9 +200,13 @@ class Planner:
 
     def _launches(self, roots: Sequence[Root]) -> None:
         for segment, later in self._segments(roots):
-            self._calls([root.node for root in segment if not _is_empty(root)], later)
+            puts = [root for root in segment if _is_call(root, "put")]
+            nodes = [root.node for root in segment if not _is_call(root, "empty")]
+            self._calls(nodes, later, {id(root.node) for root in puts})
             self._keep_for_later(segment, later)
-            self._segment(segment)
+            self._segment([root for root in segment if not _is_call(root, "put")])
+            for root in puts:
+                self._put(root)
 
     def _loop(self, loop: Loop) -> None:
         """Plan one round of a loop, whose launches are those of all rounds."""
@@ -288,9 +292,9 @@ class Planner:
 
     # -- calls of the arrays' library ------------------------------------------------------------
 
-    def _calls(self, nodes: Sequence[Node], later: set[int]) -> None:
+    def _calls(self, nodes: Sequence[Node], later: set[int], puts: Set[int] = frozenset()) -> None:
         """Plan the calls that some values need, and before them what they read; `later` are values
-        that are needed behind them all.
+        that are needed behind them all. Of `puts`, plan what they read.
         """
         order = self._needed(nodes)
         calls = [node for node in order if isinstance(node, Call)]
@@ -325,7 +329,8 @@ class Planner:
                 self._keep_for_later(roots, again | later)
                 self._stored_by(roots)
             for call in ready:
-                self._call(call)
+                if id(call) not in puts:
+                    self._call(call)
 
     def _stored_by(self, roots: list[Root]) -> None:
         """Have values be in new arrays."""
@@ -348,19 +353,35 @@ class Planner:
             return None
         return Leaf(leaf.array, leaf.version, (*leaf.steps, *steps), leaf.dtype, whole.shape)
 
-    def _call(self, node: Call) -> None:
+    def _operands(self, node: Call) -> Operands:
         operands = Operands()
-        options = node.options
         for number, operand in enumerate(node.operands):
             leaf = self._in_memory(operand)
             assert leaf is not None
             operands.leaves[number, 0, ()] = leaf
-            if node.function == "reshape" and not options:
-                options = (("copies", self._is_written_later(leaf)),)
+        return operands
+
+    def _call(self, node: Call) -> None:
+        operands, options = self._operands(node), node.options
+        if node.function == "reshape" and not options:
+            options = (("copies", self._is_written_later(operands.leaves[0, 0, ()])),)
         target = Target(self.new_array())
         kernel = LibraryCall(node.function, options)
         self._steps.append(Step(kernel, operands, [target], [node], node.shape))
         self._keep(node, Leaf(target.array, 0, (), node.dtype, node.shape))
+
+    def _put(self, root: Root) -> None:
+        """Plan a write by indices: to the array itself, unless an operand is in it, too."""
+        node: Any = root.node
+        operands, target = self._operands(node), root.target
+        first, *others = operands.leaves.values()
+        is_own = first.array == target.array and same_elements(first.steps, target.steps)
+        if is_own and all(leaf.array != target.array for leaf in others):
+            kernel = LibraryCall("put", (*node.options, ("copies", False)))
+            self._steps.append(Step(kernel, operands, [target], [node], node.shape))
+        else:
+            self._call(node)
+            self._segment([root])
 
     def _is_written_later(self, leaf: Leaf) -> bool:
         sources = self._trace.sources
@@ -473,10 +494,11 @@ class Planner:
                 self._compute([node for node in group if cost_of(node, self.in_memory) > 1])
 
     def _segment(self, roots: list[Root]) -> None:
-        for root in filter(_is_empty, roots):
-            call = LibraryCall("empty")
-            self._steps.append(Step(call, Operands(), [root.target], [root.node], root.node.shape))
-        roots = [root for root in roots if not _is_empty(root)]
+        for root in roots:
+            if _is_call(root, "empty"):
+                self._steps.append(Step(LibraryCall("empty"), Operands(), [root.target],
+                                        [root.node], root.node.shape))  # fmt: skip
+        roots = [root for root in roots if not _is_call(root, "empty")]
         self._bound([root.node for root in roots])
         self._unite(roots)
         if self._rows(roots):
@@ -967,10 +989,12 @@ class Planner:
         return bool(shapes)
 
 
-def _is_empty(root: Root) -> bool:
-    """Whether a root is an array without values, of which parts are written."""
+def _is_call(root: Root, function: str) -> bool:
+    """Whether a root is a call that makes nothing: ``empty``, where parts of an array are written
+    later, or ``put``, which writes to an array that is there.
+    """
     node = root.node
-    return isinstance(node, Call) and node.function == "empty" and not root.target.is_new
+    return isinstance(node, Call) and node.function == function and not root.target.is_new
 
 
 def _is_short(count: int) -> bool:

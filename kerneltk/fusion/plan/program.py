@@ -357,7 +357,8 @@ class _Execution:
             if self._is_made(target):
                 self._shapes[target.array] = step.shape_of(node)
         if isinstance(step.kernel, LibraryCall):
-            return self._called(step.kernel, step.nodes[0], reads, slots[0])
+            slot = slots[0] if self._is_made(step.targets[0]) else _NOWHERE
+            return self._called(step.kernel, step.nodes[0], reads, slot)
         if step.kind == "reduction":
             return self._reduction(step, reads, slots)
         if step.allocates and not self._makes_all:

@@ -340,13 +340,27 @@ def _accumulated(library: Any, shape: Any, array: Any, ufunc: str, axis: int) ->
     return out
 
 
-def _indexed(
-    library: Any, shape: Any, array: Any, *indices: Any, key: Sequence[int | str | None]
-) -> Any:
-    """``array[key]``: each ``"_"`` of the key is one of the arrays of indices, ``":"`` a slice."""
-    given, whole = iter(indices), slice(None)
-    items = (next(given) if item == "_" else whole if item == ":" else item for item in key)
-    return library.asarray(array[(*items,)])
+def _key(given: Sequence[Any], key: Sequence[int | str | None]) -> tuple[Any, ...]:
+    """An index: each ``"_"`` of the key is one of the arrays of indices, ``":"`` a slice."""
+    indices, whole = iter(given), slice(None)
+    return tuple(next(indices) if item == "_" else whole if item == ":" else item for item in key)
+
+
+def _indexed(library: Any, shape: Any, array: Any, *indices: Any, key: Any) -> Any:
+    return library.asarray(array[_key(indices, key)])
+
+
+def _put(
+    library: Any, shape: Any, array: Any, value: Any, *indices: Any, key: Any, ufunc: str,
+    copies: bool = True,
+) -> Any:  # fmt: skip
+    """Write to elements by indices, or by the method ``at`` of a ufunc."""
+    found = array.copy() if copies else array
+    if ufunc:
+        getattr(library, ufunc).at(found, _key(indices, key), value)
+    else:
+        found[_key(indices, key)] = value
+    return found
 
 
 _WORTH = 1 << 13  # elements for which a kernel is faster than NumPy
@@ -356,6 +370,8 @@ _OWN: dict[str, Callable[..., Any]] = {
     "einsum": _einsum,
     "histogram": _histogram,
     "indexed": _indexed,
+    "put": _put,
+    "choose": lambda library, shape, array, *choices: library.choose(array, choices),
     "diagonal": lambda library, shape, array, **options: array.diagonal(**options).copy(),
 }
 
