@@ -407,8 +407,11 @@ def _seen(node: Apply, operand: Node, steps: Steps) -> Steps:
 def _through(node: View, steps: Steps) -> Steps:
     """The steps through which the operand of a view is seen."""
     step = node.step
-    if isinstance(step, Broadcast) and steps:
-        return repeated(node.operand.shape, step.shape, steps)
+    if isinstance(step, Broadcast):
+        if same_extents(node.operand.shape, step.shape):  # known to be equal since
+            return steps
+        if steps:
+            return repeated(node.operand.shape, step.shape, steps)
     return joined(step, steps)
 
 
@@ -419,6 +422,8 @@ def repeated(shape: Shape, target: Shape, steps: Steps) -> Steps:
     if not steps:
         return ()
     first, *rest = steps
+    if isinstance(first, Broadcast):
+        return steps
     if not isinstance(first, Index):
         return (Broadcast(target), *steps)
     items: list[Item] = []

@@ -215,3 +215,18 @@ def test_complex_numbers_are_two_real_parameters() -> None:
     for unit in function.translation_units(x, 1j, 2, backend="host"):
         assert "double s" in unit.source
         assert "complex<double> s" not in unit.source
+
+
+def test_extents_that_are_equal_make_no_further_operands() -> None:
+    def chosen(x: Any, y: Any) -> Any:
+        new = x * 2
+        for k in range(3):
+            m = y > k * new
+            new[m] = y[m]
+        return new
+
+    x, y = np.ones((5, 7)), np.zeros((5, 7))
+    np.testing.assert_array_equal(kerneltk.fuse(chosen)(x, y), chosen(x, y))
+    (unit,) = kerneltk.fuse(chosen).translation_units(x, y, backend="host")
+    assert "x1" in unit.source
+    assert "x2" not in unit.source
