@@ -23,6 +23,7 @@ from kerneltk.fusion.trace.graph import (
     Slice,
     Transpose,
     ViewStep,
+    joined,
 )
 from kerneltk.fusion.trace.state import (
     InvalidIndexError,
@@ -746,7 +747,11 @@ class LazyArray(Operators):
     def view_of(self, *steps: ViewStep) -> LazyArray:
         """A view of this array; of NumPy's scalars, it is an array of its own."""
         storage = self._elements() if self.is_scalar and steps else self.storage
-        return LazyArray(self.trace, storage, (*self.steps, *steps))
+        if self.steps and steps and isinstance(steps[0], Transpose):  # as of 'x = x.T' in a loop
+            steps = (*self.steps[:-1], *joined(self.steps[-1], steps))
+        else:
+            steps = (*self.steps, *steps)
+        return LazyArray(self.trace, storage, steps)
 
     def _elements(self) -> Storage:
         """The storage of a new array that holds what a scalar is."""
