@@ -456,7 +456,7 @@ def put_at(ufunc: np.ufunc, a: Any, indices: Any, b: Any) -> None:
     _written(_indexed(array, indices), node_of(trace, operand, own), name)
 
 
-PUT = (np.add, np.subtract, np.maximum, np.minimum)
+PUT = (np.add, np.maximum, np.minimum)
 """The ufuncs whose ``at`` is fused."""
 
 

@@ -363,6 +363,12 @@ def _put(
     return found
 
 
+def _chosen(library: Any, shape: Any, array: Any, *choices: Any) -> Any:
+    if library is not np:  # CuPy takes one array
+        return library.choose(array, library.stack(library.broadcast_arrays(*choices)))
+    return library.asarray(library.choose(array, choices))
+
+
 _WORTH = 1 << 13  # elements for which a kernel is faster than NumPy
 _OWN: dict[str, Callable[..., Any]] = {
     "reshape": _reshaped,
@@ -371,7 +377,7 @@ _OWN: dict[str, Callable[..., Any]] = {
     "histogram": _histogram,
     "indexed": _indexed,
     "put": _put,
-    "choose": lambda library, shape, array, *choices: library.choose(array, choices),
+    "choose": _chosen,
     "diagonal": lambda library, shape, array, **options: array.diagonal(**options).copy(),
 }
 
