@@ -56,6 +56,7 @@ _Part = tuple[Callable[..., Any], tuple[Reader, ...]]  # of a view: takes an arr
 _Step = tuple[Reader, int]  # what is called, and where its result is stored
 _Empty = Callable[[Sequence[int], np.dtype[Any], str], Any]
 _Calls = Callable[[Any], Callable[..., Any]]  # of kernels
+_LARGE = 1 << 20  # bytes of an array
 _NOWHERE = -1  # behind the arrays
 
 
@@ -747,6 +748,7 @@ class _Described:
         self._own = {slot for slot in own if values[slot] is not None}  # no arrays of the library
         self._numbers: set[int] = set()
         self._first, self._count = count, len(values)
+        self._is_large = any(getattr(value, "nbytes", 0) >= _LARGE for value in values[:count])
         known = enumerate(values[count:], count)
         self._constants = [(slot, value) for slot, value in known if value is not None]
         self._new: list[New] = []
@@ -810,14 +812,19 @@ class _Described:
         lasting.update(array.slot for array in self._new)
         places: dict[int, int] = {slot: slot for slot in lasting}
         free: list[int] = []
-        for place, call in enumerate(self._calls):
+        calls, self._calls = self._calls, []
+        for place, call in enumerate(calls):
             operands = tuple(places.get(slot, slot) for slot in call.operands or ())
             for slot in call.slots:
                 if slot not in lasting:
                     places[slot] = free.pop() if free else slot
-            self._calls[place] = call._replace(
-                operands=operands, slots=tuple(places[slot] for slot in call.slots)
-            )
+            slots = tuple(places[slot] for slot in call.slots)
+            if self._is_large:
+                # Before a large array is made: of two, the allocator returns the memory to the
+                # system, and each page of the next ones is a fault.
+                again = set(slots).difference(call.slots)
+                self._calls += [Call(type(None), (), (), (slot,)) for slot in again]
+            self._calls.append(call._replace(operands=operands, slots=slots))
             ended = {*(call.operands or ()), *call.slots}.difference(lasting)
             free += (places[slot] for slot in ended if last.get(slot, place) == place)
 
