@@ -503,7 +503,7 @@ def _put(x: Any, y: Any) -> Any:
     x[[3, 1], :2] += x[3, 1:3]
     x[y[:, 1] > 1, 4] = x[y[:, 1] > 1, 0] + 1
     x[:, y[0] > 1] = 0
-    total = np.zeros(3, x.dtype)
+    total = 0 * x[0, :3]
     np.add.at(total, np.arange(7) % 3, y[2])
     np.fill_diagonal(y := y.copy(), row)
     np.put_along_axis(y, x.argmax(axis=1, keepdims=True), x[:, :1], axis=1)
@@ -533,6 +533,9 @@ ARRANGED: list[Program] = [
     lambda x, y: np.mgrid[0:5, 0:7][1] * x,
     lambda x, y: np.diff(x, axis=0) * np.diagonal(y)[1:, None],
     lambda x, y: np.add.outer(x[0], y[:, 0]),
+    lambda x, y: np.lib.stride_tricks.sliding_window_view(x * 2, 3, axis=1).mean(-1) + y[:, 2:],
+    lambda x, y: np.lib.stride_tricks.sliding_window_view(x, (2, 3)).sum((1, 2)),
+    lambda x, y: (x > y).argsort(axis=1, kind="stable") + np.argsort(x > 1, stable=True),
     _masked,
     _put,
     _put_own,

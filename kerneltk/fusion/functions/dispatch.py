@@ -76,6 +76,8 @@ _BETWEEN = "make the function two: fuse what comes before and behind, and call '
 _HINTS = {
     **dict.fromkeys(_SIZES, OF_VALUES),
     "sort": "write 'x = np.sort(x)'.",
+    "flat": "write 'x.ravel()'.",
+    "bincount": "write 'counts = np.zeros(n, int); np.add.at(counts, x, 1)'.",
     "trace": "write 'np.trace(x)'.",
     "block": "write 'np.concatenate'.",
     "piecewise": "write 'np.where' for each condition.",

@@ -379,6 +379,9 @@ _OWN: dict[str, Callable[..., Any]] = {
     "put": _put,
     "choose": _chosen,
     "diagonal": lambda library, shape, array, **options: array.diagonal(**options).copy(),
+    "sliding_window_view": lambda library, shape, array, **options: (
+        library.lib.stride_tricks.sliding_window_view(array, **options).copy()
+    ),
 }
 
 
