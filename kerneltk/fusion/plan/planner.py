@@ -400,7 +400,9 @@ class Planner:
         self._keep(node, Leaf(target.array, 0, (), node.dtype, node.shape))
 
     def _put(self, root: Root) -> None:
-        """Plan a write by indices: to the array itself, unless an operand is in it, too."""
+        """Plan a write by indices: to the array itself, unless an operand is in it, too, which
+        NumPy copies and CuPy does not.
+        """
         node: Any = root.node
         operands, target = self._operands(node), root.target
         first, *others = operands.leaves.values()
