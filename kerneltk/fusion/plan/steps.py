@@ -326,7 +326,7 @@ def _histogram(library: Any, shape: Any, *arrays: Any, bins: int, part: int) -> 
 def _accumulated(library: Any, shape: Any, array: Any, ufunc: str, axis: int) -> Any:
     """Running totals: by a kernel of rows; by the library where those are few, or short."""
     is_numpys = library is np
-    if is_numpys and array.size < _WORTH:
+    if is_numpys and array.size < (_WORTH if axis == array.ndim - 1 else _WORTH // 2):
         return getattr(np, ufunc).accumulate(array, axis, array.dtype)
     if not is_numpys and ufunc in ("add", "multiply"):
         function = library.cumsum if ufunc == "add" else library.cumprod
@@ -369,7 +369,7 @@ def _chosen(library: Any, shape: Any, array: Any, *choices: Any) -> Any:
     return library.asarray(library.choose(array, choices))
 
 
-_WORTH = 1 << 13  # elements for which a kernel is faster than NumPy
+_WORTH = 1 << 15  # elements for which a kernel is faster than NumPy, along the last axis
 _OWN: dict[str, Callable[..., Any]] = {
     "reshape": _reshaped,
     "accumulate": _accumulated,
