@@ -11,7 +11,18 @@ from typing import Any
 from kerneltk.core.artifacts import Capabilities
 from kerneltk.fusion.plan import tiles
 from kerneltk.fusion.plan.body import WHOLE, restores, squeezes
-from kerneltk.fusion.plan.costs import by_shape, cost_of, is_worth, size_of, unseen, work_of
+from kerneltk.fusion.plan.costs import (
+    apart,
+    by_shape,
+    cost_of,
+    is_covered,
+    is_int,
+    is_short,
+    is_worth,
+    size_of,
+    unseen,
+    work_of,
+)
 from kerneltk.fusion.plan.kernels import (
     elementwise_definition,
     has_index_key,
@@ -308,33 +319,13 @@ class Planner:
             for operand in operands_of(one):
                 users.setdefault(id(operand), []).append(one)
         for level in range(1, max(depth.values(), default=0) + 1):
-            for ready in self._apart([node for node in calls if depth[id(node)] == level]):
+            together = [node for node in calls if depth[id(node)] == level]
+            groups = [together] if self.is_online else apart(together, self.in_memory)
+            for ready in groups:
                 self._called(ready, uses, users, later)
                 for call in ready:
                     if id(call) not in puts:
                         self._call(call)
-
-    def _apart(self, calls: Sequence[Call]) -> list[list[Call]]:
-        """Calls whose operands are computed together. On CPU cores, those that read other arrays
-        are computed behind the calls before, while their own operands are in caches: in
-        ``a * A @ x + b * B @ x``, one kernel for both takes 1.2 times as long.
-        """
-        if self.is_online or len(calls) < 2:
-            return [list(calls)]
-        groups: list[tuple[list[Call], set[int]]] = []
-        for call in calls:
-            order = self._needed(call.operands)
-            leaves = (self.in_memory(one) for node in order for one in operands_of(node))
-            # Arrays by their numbers, values by their identities, which are no small numbers.
-            read = {leaf.array for leaf in leaves if leaf is not None} | set(map(id, order))
-            mine, others = [call], []
-            for group in groups:
-                if read.isdisjoint(group[1]):
-                    others.append(group)
-                else:
-                    mine, read = [*group[0], *mine], read | group[1]
-            groups = [*others, (mine, read)]
-        return [group for group, _ in groups]
 
     def _called(
         self, calls: Sequence[Call], uses: Counter[int], users: dict[int, list[Node]],
@@ -807,7 +798,7 @@ class Planner:
             self._name, [root.node for root in left], shape, self.in_memory, operands
         )
         new = all(root.target.is_new and root.target.order is None for root in left)
-        covered = self._is_covered(shape, operands)
+        covered = is_covered(shape, operands)
         self._steps.append(
             Step(
                 kernel_of(definition),
@@ -967,13 +958,13 @@ class Planner:
         short = False
         if any(map(has_index_key, group)):
             count = applied(product, *(shape[axis] for axis in axes))
-            short = self._trace.guards.decide(_is_short if self.is_online else _is_int, count)
+            short = self._trace.guards.decide(is_short if self.is_online else is_int, count)
         self._keep_small([self._read(node) for node in group], shape)
         operands = Operands()
         definition = reduction_definition(
             self._name, group, results, self.in_memory, operands, self.is_online, short
         )
-        if not self._is_covered(shape, operands):
+        if not is_covered(shape, operands):
             for node in {id(read): read for read in map(self._read, group)}.values():
                 array = self.new_array()
                 self._elementwise([Root(node, Target(array))])
@@ -992,32 +983,12 @@ class Planner:
             if len(node.shape) != len(outer):
                 leaf = Leaf(array, 0, (restored,), node.dtype, node.shape)
             self._keep(node, leaf)
-        self._steps.append(
-            Step(
-                kernel_of(definition),
-                operands,
-                targets,
-                list(results),
-                shape,
-                not self._has_turned(operands),
-                axes,
-                group,
-            )
-        )
+        allocates = not self._has_turned(operands)
+        self._steps.append(Step(kernel_of(definition), operands, targets, list(results), shape,
+                                allocates, axes, group))  # fmt: skip
 
     def _has_turned(self, operands: Operands) -> bool:
         return any(leaf.array in self._turned for leaf in operands.leaves.values())
-
-    def _is_covered(self, shape: Shape, operands: Operands) -> bool:
-        """Whether the arrays of a kernel, broadcast, have its shape."""
-        shapes = [leaf.shape for leaf in operands.leaves.values()]
-        for back, extent in enumerate(reversed(shape), 1):
-            for own in shapes:
-                if len(own) >= back and own[-back].expression == extent.expression:
-                    break
-            else:
-                return False
-        return bool(shapes)
 
 
 def _is_call(root: Root, function: str) -> bool:
@@ -1026,11 +997,3 @@ def _is_call(root: Root, function: str) -> bool:
     """
     node = root.node
     return isinstance(node, Call) and node.function == function and not root.target.is_new
-
-
-def _is_short(count: int) -> bool:
-    return count < 2**32
-
-
-def _is_int(count: int) -> bool:
-    return count < 2**31

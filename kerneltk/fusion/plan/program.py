@@ -76,8 +76,7 @@ class Program:
     """
 
     def __init__(self, trace: Trace, plan: Plan, count: int, backend: Backend, result: Any) -> None:
-        self.trace = trace
-        self.plan = plan
+        self.trace, self.plan = trace, plan
         self.count = count  # of arguments
         self.backend = backend
         self.result = result
@@ -326,9 +325,8 @@ class _Execution:
 
     def _step(self, step: Any) -> _Part:
         if isinstance(step, Index):
-            return operator.getitem, (
-                _computed(_tuple, [*map(self._item, step.items), _Known(Ellipsis)]),
-            )
+            key = _computed(_tuple, [*map(self._item, step.items), _Known(Ellipsis)])
+            return operator.getitem, (key,)
         if isinstance(step, Transpose):
             return operator.methodcaller("transpose", step.axes), ()
         return np.broadcast_to, (self._shape(step.shape),)
@@ -358,8 +356,7 @@ class _Execution:
             if self._is_made(target):
                 self._shapes[target.array] = step.shape_of(node)
         if isinstance(step.kernel, LibraryCall):
-            slot = slots[0] if self._is_made(step.targets[0]) else _NOWHERE
-            return self._called(step.kernel, step.nodes[0], reads, slot)
+            return self._called(step.kernel, step, reads, slots[0])
         if step.kind == "reduction":
             return self._reduction(step, reads, slots)
         if step.allocates and not self._makes_all:
@@ -405,8 +402,9 @@ class _Execution:
         return launched
 
     def _called(
-        self, call: LibraryCall, node: Node, reads: Sequence[Reader], slot: int
+        self, call: LibraryCall, step: Step, reads: Sequence[Reader], slot: int
     ) -> list[_Step]:
+        node, slot = step.nodes[0], slot if self._is_made(step.targets[0]) else _NOWHERE
         new = self._new(node.shape, node.dtype, self._order(node, node.shape, ()))
         if self._makes_all or call.is_allocation:
             return [(new, slot)]
@@ -427,11 +425,8 @@ class _Execution:
     ) -> Reader:
         """A call of a kernel with keywords, or of its launcher with options."""
         if self._calls is not None or (words and options is None):
-            called, read, given = (
-                kernel if self._calls is None else self._calls(kernel),
-                _all(reads),
-                words or {},
-            )
+            called = kernel if self._calls is None else self._calls(kernel)
+            read, given = _all(reads), words or {}
             if self._calls is None and all(type(word) is _Known for word in given.values()):
                 known = {name: word([]) for name, word in given.items()}
                 return _Called(functools.partial(kernel, **known), reads, None)
@@ -493,9 +488,8 @@ class _Execution:
 
     def _is_made(self, target: Target) -> bool:
         """Whether a launch writes to an array that is not there before."""
-        is_local = target.array < len(self.trace.sources) and (
-            self.trace.sources[target.array].is_local and target.version == 0
-        )
+        array, sources = target.array, self.trace.sources
+        is_local = array < len(sources) and sources[array].is_local and target.version == 0
         return target.is_new or is_local
 
     def _order(self, node: Node, shape: Shape, reduced: Sequence[int]) -> tuple[int, ...]:
@@ -768,9 +762,8 @@ class _Described:
         except _NotDescribedError:
             return None
         self._reuse(at)
-        return Steps(
-            run, self._count, tuple(self._constants), tuple(self._new), tuple(self._calls), at
-        )
+        constants, new = (*self._constants,), (*self._new,)
+        return Steps(run, self._count, constants, new, (*self._calls,), at)
 
     def _add(self, call: Any, slot: int) -> None:
         stored: tuple[int, ...] = () if slot == _NOWHERE else (slot,)
@@ -819,9 +812,7 @@ class _Described:
                 if slot not in lasting:
                     places[slot] = free.pop() if free else slot
             slots = tuple(places[slot] for slot in call.slots)
-            if self._is_large:
-                # Before a large array is made: of two, the allocator returns the memory to the
-                # system, and each page of the next ones is a fault.
+            if self._is_large:  # of two arrays, the allocator returns the memory to the system
                 again = set(slots).difference(call.slots)
                 self._calls += [Call(type(None), (), (), (slot,)) for slot in again]
             self._calls.append(call._replace(operands=operands, slots=slots))

@@ -255,6 +255,13 @@ def joined(step: ViewStep, steps: Steps) -> Steps:
     return (step, *steps)
 
 
+def viewed_again(before: Steps, steps: Steps) -> Steps:
+    """The steps of a view of a view: those of ``x = x.T`` in a loop are one."""
+    if before and steps and isinstance(steps[0], Transpose):
+        return (*before[:-1], *joined(before[-1], steps))
+    return (*before, *steps)
+
+
 def all_joined(steps: Steps) -> Steps:
     """Views of views, as `joined` has them."""
     found: Steps = ()

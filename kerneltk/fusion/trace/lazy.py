@@ -23,7 +23,7 @@ from kerneltk.fusion.trace.graph import (
     Slice,
     Transpose,
     ViewStep,
-    joined,
+    viewed_again,
 )
 from kerneltk.fusion.trace.state import (
     InvalidIndexError,
@@ -747,11 +747,7 @@ class LazyArray(Operators):
     def view_of(self, *steps: ViewStep) -> LazyArray:
         """A view of this array; of NumPy's scalars, it is an array of its own."""
         storage = self._elements() if self.is_scalar and steps else self.storage
-        if self.steps and steps and isinstance(steps[0], Transpose):  # as of 'x = x.T' in a loop
-            steps = (*self.steps[:-1], *joined(self.steps[-1], steps))
-        else:
-            steps = (*self.steps, *steps)
-        return LazyArray(self.trace, storage, steps)
+        return LazyArray(self.trace, storage, viewed_again(self.steps, steps))
 
     def _elements(self) -> Storage:
         """The storage of a new array that holds what a scalar is."""
@@ -998,8 +994,5 @@ def symbol_of(value: Any) -> Symbol | None:
     """A number as a symbol; None for what is no number."""
     if isinstance(value, LazyNumber):
         return value.symbol
-    if isinstance(value, Lazy):
-        return None
-    if isinstance(value, bool | int | float | complex | np.generic):
-        return constant(value)
-    return None
+    is_number = isinstance(value, bool | int | float | complex | np.generic)
+    return constant(value) if is_number and not isinstance(value, Lazy) else None
