@@ -431,10 +431,18 @@ def _diagonal_blocks(x: Any, y: Any, r: Any) -> Any:
     return x.mean(), y.mean()
 
 
+def _put_rows(x: Any, y: Any, z: Any) -> Any:
+    before, order = x.sum(axis=0), y[:, 0].argsort()
+    x[order[:2]] += z
+    x[2][z.argsort()] = z
+    x[order, order] = y[:, 1]
+    return before, x.sum(axis=1)
+
+
 IN_PLACE: list[Program] = [
     _add, _scaled, _swap, _rotated, _rows, _shifted, _twice, _part_of_value, _out, _aliased,
     _of_value, _softmax_in_place, _smoothed, _to_integers, _masked, _row_of_sums, _old_and_new,
-    _transposed_write, _diagonal_blocks,
+    _transposed_write, _diagonal_blocks, _put_rows,
 ]  # fmt: skip
 
 
@@ -488,6 +496,29 @@ def _masked(x: Any, y: Any) -> Any:
     return x, x[y > 0.5].sum(), x[x > 0].mean()
 
 
+def _put(x: Any, y: Any) -> Any:
+    x, row = 2 * x, y[:, 0].argmax()
+    x[[0, row]] = x[[row, 0]]
+    x[1:, 2:][y[1:, 0].argsort(), -1] = y[1:, 3]
+    x[[3, 1], :2] += x[3, 1:3]
+    x[y[:, 1] > 1, 4] = x[y[:, 1] > 1, 0] + 1
+    x[:, y[0] > 1] = 0
+    total = 0 * x[0, :3]
+    np.add.at(total, np.arange(7) % 3, y[2])
+    np.fill_diagonal(y := y.copy(), row)
+    np.put_along_axis(y, x.argmax(axis=1, keepdims=True), x[:, :1], axis=1)
+    return x, y, total, np.choose(y.argsort(axis=0) % 2, (x, 3))
+
+
+def _put_own(x: Any, y: Any) -> Any:
+    order = y[:, 0].argsort()
+    x, before = x.copy(), x[order] + 1
+    x[order] = x
+    x[order[:2]] = x[2:4]
+    x[order[::-1], :] = x.reshape(5, 7)
+    return x, before
+
+
 ARRANGED: list[Program] = [
     lambda x, y: x.reshape(-1),
     lambda x, y: (x + 1).reshape(7, 5) * y.T,
@@ -502,7 +533,12 @@ ARRANGED: list[Program] = [
     lambda x, y: np.mgrid[0:5, 0:7][1] * x,
     lambda x, y: np.diff(x, axis=0) * np.diagonal(y)[1:, None],
     lambda x, y: np.add.outer(x[0], y[:, 0]),
+    lambda x, y: np.lib.stride_tricks.sliding_window_view(x * 2, 3, axis=1).mean(-1) + y[:, 2:],
+    lambda x, y: np.lib.stride_tricks.sliding_window_view(x, (2, 3)).sum((1, 2)),
+    lambda x, y: (x > y).argsort(axis=1, kind="stable") + np.argsort(x > 1, stable=True),
     _masked,
+    _put,
+    _put_own,
 ]
 PRODUCTS: list[Program] = [
     lambda x, y: np.maximum(x @ y.T + 1, 0) @ x,

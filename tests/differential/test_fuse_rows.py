@@ -423,6 +423,13 @@ def test_variance_keeps_its_digits(dtype: str) -> None:
     for value in (np.inf, np.nan):
         x[5] = value
         assert np.isnan(float(var(x)))
+    if dtype == "float64":
+        for size in (1, 7, 300, 1_000_000):  # of squares that overflow
+            wide = (_random(cupy, size) - 0.5).astype(dtype) * 1e305
+            assert float(var(wide)) == (0 if size == 1 else np.inf)
+            for value in (np.inf, -np.inf, np.nan):
+                wide[size // 2] = value
+                assert np.isnan(float(var(wide)))
     one = cupy.full(1, 5, dtype)
     assert float(var(one)) == 0
     assert np.isnan(float(kerneltk.fuse(lambda x: x.var(ddof=1))(one)))

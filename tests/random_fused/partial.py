@@ -1,5 +1,6 @@
 """Random fused functions that write to parts of arrays: rows, columns, slices with steps of both
-signs, views of views; that read what they have written, and what was there before; in loops, too.
+signs, views of views, rows by their indices; that read what they have written, and what was there
+before; in loops, too.
 
 A program has two arrays of two dimensions, one of one dimension and a number. It is called several
 times, with other shapes, dtypes and orders of axes, and with arguments that overlap each other. Its
@@ -35,12 +36,16 @@ _PARTS: dict[str, tuple[str, ...]] = {
         "[1:-1, 1:-1]", "[2:, 1:-1]", "[:-2, 1:-1]", "[1:-1, 2:]", "[1:-1, :-2]", "[2:, 2:]",
         "[1:-1][:, 1:-1]", "[:-2, :-2]",
     ),
-    "row": ("[0]", "[1]", "[-1]", "[-2]", "[1:][0]", "[::-1][0]", "[1, ::-1]", "[:2][-1]"),
+    "row": ("[0]", "[1]", "[-1]", "[-2]", "[1:][0]", "[::-1][0]", "[1, ::-1]", "[:2][-1]",
+            "[v.argmin()]", "[[1, 0]][0]"),
     "column": ("[:, 0]", "[:, 1]", "[:, -1]", "[..., -2]", "[:, 1:][..., 0]", "[::-1, 0]"),
-    "two rows": ("[:2]", "[2:4]", "[-2:]", "[::-1][:2]", "[1:3]", "[0:3:2]", "[1::2][:2]"),
+    "two rows": (
+        "[:2]", "[2:4]", "[-2:]", "[::-1][:2]", "[1:3]", "[0:3:2]", "[1::2][:2]",
+        "[[0, -1]]", "[[1, 0]]", "[[-1, 0]][::-1]", "[::-1][np.argsort(v[:2])]", "[[1, 0], ::-1]",
+    ),
     "even rows": ("[::2]", "[1::2]", "[::-2]", "[::2][::-1]", "[-2::-2]"),
     "even columns": ("[:, ::2]", "[:, 1::2]", "[:, ::-2]"),
-    "element": ("[0, 0]", "[-1, 1]", "[1, 1]", "[1][-1]", "[1:][0, 0]"),
+    "element": ("[0, 0]", "[-1, 1]", "[1, 1]", "[1][-1]", "[1:][0, 0]", "[[0, 1], [1, 0]][0]"),
     "kept row": ("[:1]", "[-1:]", "[1:2]", "[None, 0]", "[0][None]"),
 }  # fmt: skip
 _SMALLER: dict[str, tuple[str, ...]] = {  # what is broadcast to parts

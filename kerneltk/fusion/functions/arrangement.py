@@ -95,7 +95,7 @@ class ChosenStorage(ReshapedStorage):
         "A part of an array is used that a value chose",
         "copy the part: 'np.take(x, i, axis=0)' for 'x[i]'.",
         "A part of an array that a value chose",
-        "copy the part: 'np.take(x, i, axis=0)' for 'x[i]'; or write by a mask: 'x[mask] = value'.",
+        "write 'x[[i]] += value' for 'x[i] += value'; or copy the part: 'np.take(x, i, axis=0)'.",
     )
 
 
@@ -543,6 +543,26 @@ def _diagonal(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
     return _view_by_call(array, node)
 
 
+def _windows(x: Any, window_shape: Any, axis: Any = None) -> Any:
+    array = as_array(trace_of(x), x)
+    given = window_shape if isinstance(window_shape, tuple | list) else (window_shape,)
+    windows = [operator.index(one) for one in given]
+    axes = tuple(range(array.ndim)) if axis is None else array.axes(axis)
+    if len(axes) != len(windows):
+        raise wrong_value("'sliding_window_view' takes the length of a window for each axis.")
+    shape = list(array.extents)
+    for at, window in zip(axes, windows, strict=True):
+        count = array.shape[at] - window + 1
+        if window < 0 or count < 1:
+            raise wrong_value(f"A window of {window} elements does not fit axis {at}.")
+        (shape[at],) = shape_from((count,))
+    options = ("window_shape", (*windows,)), ("axis", axes)
+    shape += map(constant, windows)
+    operand = settled(array).node
+    node = Call(array.dtype, (*shape,), "sliding_window_view", (operand,), options)
+    return _view_by_call(array, node)
+
+
 def _diagonal_length(rows: int, columns: int, offset: int) -> int:
     return max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
 
@@ -602,7 +622,7 @@ ARRANGEMENT: dict[str, Any] = {
     "column_stack": _column_stack, "append": _append, "split": _split, "repeat": _repeat,
     "tile": _tile, "roll": _roll, "pad": _pad, "triu": _triangle("triu"),
     "tril": _triangle("tril"), "diagonal": _diagonal, "diag": _diag, "trace": _trace,
-    "diff": _diff,
+    "diff": _diff, "lib.stride_tricks.sliding_window_view": _windows,
 }  # fmt: skip
 ARRANGEMENT_METHODS: dict[str, Any] = {
     "reshape": _reshape_method, "ravel": _ravel, "repeat": _repeat, "diagonal": _diagonal,

@@ -12,10 +12,10 @@ import numpy as np
 from kerneltk.fusion.functions.arrangement import ARRANGEMENT
 from kerneltk.fusion.functions.products import PRODUCTS, called, dtype_called
 from kerneltk.fusion.trace.creation import along, key_along
-from kerneltk.fusion.trace.functions import finished
+from kerneltk.fusion.trace.functions import arange, finished
 from kerneltk.fusion.trace.graph import Shape
 from kerneltk.fusion.trace.lazy import LazyArray
-from kerneltk.fusion.trace.operations import as_array, trace_of
+from kerneltk.fusion.trace.operations import as_array, as_operand, promoted, trace_of
 from kerneltk.fusion.trace.state import unsupported, wrong_type, wrong_value
 from kerneltk.fusion.trace.symbols import Symbol, applied, constant
 
@@ -58,6 +58,37 @@ def _take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     shape = list(trace.broadcast(*sides))
     shape[at] = index.extents[at]
     return called(trace, "take_along_axis", [array, index], tuple(shape), array.dtype, axis=at)
+
+
+def _put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
+    array, index = _array(arr, indices), _array(indices, arr)
+    if axis is None or index.ndim != array.ndim:
+        raise unsupported("'put_along_axis' takes indices with as many dimensions as the array.",
+                          "give an axis, and an index for each dimension.")  # fmt: skip
+    key: list[Any] = [_indices_along(array, k) for k in range(array.ndim)]
+    key[array.axis(axis)] = index
+    array[tuple(key)] = values
+
+
+def _indices_along(array: LazyArray, axis: int) -> Any:
+    return along(arange(array.trace, array.shape[axis]), axis, array.ndim)
+
+
+def _fill_diagonal(a: Any, val: Any) -> None:
+    array = _array(a, val)
+    least = min(array.shape)
+    if array.ndim < 2 or (array.ndim > 2 and max(array.shape) != least):
+        raise wrong_value("'fill_diagonal' takes arrays of two dimensions or more, equal if more.")
+    array[(arange(array.trace, least),) * array.ndim] = val
+
+
+def _choose(a: Any, choices: Any) -> Any:
+    index = _array(a, *choices)
+    arrays = [_array(choice, index) for choice in choices]
+    kind = promoted([as_operand(index.trace, choice) for choice in choices])
+    shape = index.trace.broadcast(*(one.extents for one in (index, *arrays)))
+    arrays = [one.astype(kind) for one in arrays]
+    return called(index.trace, "choose", [index, *arrays], shape, kind)
 
 
 # -- without NaN -----------------------------------------------------------------------------------
@@ -358,7 +389,8 @@ def _reduced(
 
 
 COMPOSED: dict[str, Any] = {
-    "select": _select, "take_along_axis": _take_along_axis,
+    "select": _select, "choose": _choose, "take_along_axis": _take_along_axis,
+    "put_along_axis": _put_along_axis, "fill_diagonal": _fill_diagonal,
     "nanmax": _nan_extreme("max", -np.inf), "nanmin": _nan_extreme("min", np.inf),
     "nanmean": _nan_mean, "nanvar": _nan_spread("var"), "nanstd": _nan_spread("std"),
     "gradient": _gradient, "trapezoid": _trapezoid, "trapz": _trapezoid,

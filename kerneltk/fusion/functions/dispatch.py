@@ -16,9 +16,11 @@ from kerneltk.fusion.functions.composed import COMPOSED
 from kerneltk.fusion.functions.products import PRODUCT_METHODS, PRODUCTS, accumulate, matmul, outer
 from kerneltk.fusion.functions.selections import (
     OF_VALUES,
+    PUT,
     call_of_selections,
     choose,
     chosen,
+    put_at,
     take,
     ufunc_of_selections,
 )
@@ -60,6 +62,8 @@ def call_ufunc(
         own = outer if method == "outer" else accumulate
         name = f"np.{ufunc.__name__}.{method}"
         return checked_call(functools.partial(own, ufunc), name, inputs, kwargs)
+    if method == "at" and ufunc in PUT:
+        return put_at(ufunc, *inputs)
     if ufunc is np.matmul and method == "__call__":
         return checked_call(matmul, "matmul", inputs, kwargs)
     return operations.call_ufunc(ufunc, method, inputs, kwargs)  # which refuses other methods
@@ -72,6 +76,8 @@ _BETWEEN = "make the function two: fuse what comes before and behind, and call '
 _HINTS = {
     **dict.fromkeys(_SIZES, OF_VALUES),
     "sort": "write 'x = np.sort(x)'.",
+    "flat": "write 'x.ravel()'.",
+    "bincount": "write 'counts = np.zeros(n, int); np.add.at(counts, x, 1)'.",
     "trace": "write 'np.trace(x)'.",
     "block": "write 'np.concatenate'.",
     "piecewise": "write 'np.where' for each condition.",

@@ -419,14 +419,18 @@ def _sorted(name: str) -> Any:
         a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
     ) -> Any:
         array = as_array(trace_of(a), a)
-        if kind is not None or order is not None or stable is not None:
-            raise unsupported(f"'{name}' with 'kind=' or 'order=' is not fused.", "leave it out.")
+        is_stable = stable or kind in ("stable", "mergesort")
+        if order is not None or not (is_stable or kind in (None, "quicksort")):
+            raise unsupported(f"'{name}' with this 'kind=' or 'order=' is not fused.",
+                              "leave it out, or write 'kind=\"stable\"'.")  # fmt: skip
         if axis is None:
             array, axis = _ravel(array), 0
         if not array.ndim:
             raise wrong_value(f"'{name}' takes arrays with dimensions.")
         dtype = array.dtype if name == "sort" else np.dtype(np.intp)
-        return called(array.trace, name, [array], array.extents, dtype, axis=array.axis(axis))
+        options = {"kind": "stable"} if is_stable else {}
+        return called(array.trace, name, [array], array.extents, dtype, axis=array.axis(axis),
+                      **options)  # fmt: skip
 
     return run
 

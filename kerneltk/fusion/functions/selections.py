@@ -10,13 +10,13 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from kerneltk.fusion.functions.arrangement import ChosenStorage
 from kerneltk.fusion.functions.products import called
-from kerneltk.fusion.trace.creation import key_along
+from kerneltk.fusion.trace.creation import CREATION, key_along
 from kerneltk.fusion.trace.functions import FUNCTIONS, SELECTIONS, is_selected, no_scalar
 from kerneltk.fusion.trace.graph import (
     Apply,
@@ -43,7 +43,12 @@ from kerneltk.fusion.trace.operations import (
     as_operand,
     assigned_node,
     call_ufunc,
+    kind_of,
     new_array,
+    node_of,
+    resolved_loop,
+    trace_of,
+    without_leading_ones,
     write,
 )
 from kerneltk.fusion.trace.rolling import ARRAYS_OF
@@ -273,80 +278,111 @@ def ufunc_of_selections(
 # -- indexing --------------------------------------------------------------------------------------
 
 
-def _mask_of(array: LazyArray, key: Any) -> LazyArray | None:
-    """The mask that an index is; None for another one."""
-    items = key if isinstance(key, tuple) else (key,)
-    if len(items) != 1:
+def _masked(array: LazyArray, key: Any) -> tuple[LazyArray, LazyArray, int] | None:
+    """The part of an array that a mask chooses of, the mask, and how many axes of the part stand
+    before those that it chooses along; None for another index.
+    """
+    items = list(key) if isinstance(key, tuple) else [key]
+    arrays = [place for place, item in enumerate(items) if has_arrays((item,))]
+    if len(arrays) != 1 or type(items[arrays[0]]) in (bool, np.bool_, Selection):
         return None
-    (item,) = items
-    if type(item) in (bool, np.bool_, Selection):
-        return None
-    mask = _index_array(array.trace, item)
+    (at,) = arrays
+    mask = _index_array(array.trace, items[at])
     if mask.dtype != _BOOL:
         return None
     if mask.ndim > array.ndim:
         raise wrong_value("A mask has more dimensions than the array that it chooses of.")
-    if not array.trace.same_shape(mask.extents, array.extents[: mask.ndim]):
+    if len(items) > 1:
+        items[at : at + 1] = [slice(None)] * mask.ndim
+        missing = array.ndim - sum(item is not None and item is not Ellipsis for item in items)
+        rest = next((k for k, item in enumerate(items) if item is Ellipsis), None)
+        if rest is not None:
+            items[rest : rest + 1] = [slice(None)] * missing
+            at += (missing - 1) * (rest < at)
+        array = array[tuple(items)]
+        if array.is_scalar:  # a mask without dimensions, of an element
+            return None
+    before = sum(item is None or isinstance(item, slice) for item in items[:at])
+    chosen = array.extents[before : before + mask.ndim]
+    if not array.trace.same_shape(mask.extents, chosen):
         raise wrong_value(
             f"A mask of shape {tuple(e.value for e in mask.extents)} does not fit an array of "
             f"shape {tuple(e.value for e in array.extents)}."
         )
-    return mask
+    return array, mask, before
 
 
 def _index_array(trace: Trace, item: Any) -> LazyArray:
     """An index that is an array; of a list, an array of the arguments' library."""
-    if isinstance(item, list):
+    if isinstance(item, list) and any(isinstance(one, Lazy) for one in item):
+        return CREATION["array"](trace, np.array, (item,), {})  # type: ignore[no-any-return]
+    if isinstance(item, list | range):
         library = sys.modules[trace.array_type.__module__.partition(".")[0]]
-        item = library.asarray(np.asarray(item, None if item else np.intp))
+        item = library.asarray(np.asarray(item, None if len(item) else np.intp))
     return as_array(trace, item)
 
 
 def chosen(array: LazyArray, key: Any) -> Any:
     """``array[key]``, for a mask or an array of indices."""
-    mask = _mask_of(array, key)
-    if mask is not None:
-        trace = array.trace
-        return Selection(new_array(trace, array.node), new_array(trace, mask.node))
-    return _taken(array, key)
+    found = _masked(array, key)
+    if found is None:
+        return _taken(array, key)
+    part, mask, before = found
+    if before:
+        raise unsupported(
+            "A mask behind slices is not fused: the shape depends on values.",
+            "have the masked axis in front: 'x.T[mask]'; or write 'np.where(mask, x, y)'.",
+        )
+    trace = array.trace
+    return Selection(new_array(trace, part.node), new_array(trace, mask.node))
 
 
 def choose(array: LazyArray, key: Any, value: Any) -> None:
-    """``array[key] = value``, for a mask."""
-    mask = _mask_of(array, key)
-    if mask is None:
-        raise unsupported(
-            "Writing to elements by an array of indices is not fused.",
-            "write by a mask: 'x[mask] = value'; or write the loop in a kernel: 'jit.kernel'.",
-        )
+    """``array[key] = value``, for a mask or an array of indices."""
+    found = _masked(array, key)
+    if found is None:
+        _put(array, key, value)
+        return
+    part, mask, before = found
     trace = array.trace
+    if before:
+        axes = range(before, before + mask.ndim)
+        part = FUNCTIONS["moveaxis"](part, (*axes,), (*range(mask.ndim),))
     if type(value) is Selection:
-        check_same_mask(Selection(array, mask), value)
-        if not trace.same_shape(value.whole.extents, array.extents):
+        check_same_mask(Selection(part, mask), value)
+        if before or not trace.same_shape(value.whole.extents, part.extents):
             raise wrong_value("Elements are assigned to an array of another shape.")
         value = value.whole
     else:
         operand = as_operand(trace, value)
-        if isinstance(operand, LazyArray) and operand.ndim > array.ndim - mask.ndim:
+        most = 0 if before else part.ndim - mask.ndim
+        if isinstance(operand, LazyArray) and operand.ndim > most:
             raise unsupported(
                 "How many elements a mask chooses depends on values: an array of them is not "
                 "assigned.",
                 "choose by one mask on both sides: 'x[mask] = y[mask]'.",
             )
-    node = assigned_node(array, value)
-    wide = _widened(mask, array).node
-    write(array, trace.apply(np.where, [wide, node, array.node], array.dtype))
+    node = assigned_node(part, value)
+    wide = _widened(mask, part).node
+    write(part, trace.apply(np.where, [wide, node, part.node], part.dtype))
 
 
-def _taken(array: LazyArray, key: Any, copies: bool = False) -> LazyArray:
-    """Elements by integers that are values: by arrays of them, beside slices and other integers.
-    `copies` says that they are no view where one integer chooses.
-    """
-    trace, storage = array.trace, array.storage
+class _Indexed(NamedTuple):
+    """``whole[key]``, with arrays among the indices."""
+
+    array: LazyArray  # what the slices of the key leave
+    key: tuple[int | str | None, ...]  # ``"_"`` for an array of indices, ``":"`` for a slice
+    indices: list[LazyArray]
+    shape: Shape
+    has_ellipsis: bool
+
+
+def _indexed(array: LazyArray, key: Any) -> _Indexed:
+    trace = array.trace
     items = list(key) if isinstance(key, tuple) else [key]
     _ = array[tuple(slice(None) if has_arrays((item,)) else item for item in items)]  # may raise
     at = next((k for k, item in enumerate(items) if item is Ellipsis), len(items))
-    is_array = at < len(items)  # also without dimensions
+    has_ellipsis = at < len(items)
     missing = array.ndim - sum(item is not None and item is not Ellipsis for item in items)
     items[at : at + 1] = [slice(None)] * missing
     # Slices are the same before other axes are indexed.
@@ -374,15 +410,73 @@ def _taken(array: LazyArray, key: Any, copies: bool = False) -> LazyArray:
     before = sum(place < chosen[0] for place, _ in kept) if is_together else 0
     extents = [extent for _, extent in kept]
     shape = (*extents[:before], *found, *extents[before:])
-    operands = [array, *indices.values()]
-    if len(chosen) == 1 and None not in template:
-        node = called(trace, "take", operands, shape, array.dtype, axis=chosen[0]).node
+    return _Indexed(array, (*template,), [*indices.values()], shape, has_ellipsis)
+
+
+def _taken(whole: LazyArray, key: Any, copies: bool = False) -> LazyArray:
+    """Elements by integers that are values: by arrays of them, beside slices and other integers.
+    `copies` says that they are no view where one integer chooses.
+    """
+    trace = whole.trace
+    array, template, indices, shape, has_ellipsis = _indexed(whole, key)
+    operands = [array, *indices]
+    axes = [place for place, item in enumerate(template) if item != ":"]
+    if len(axes) == 1 and None not in template:
+        node = called(trace, "take", operands, shape, array.dtype, axis=axes[0]).node
     else:
-        node = called(trace, "indexed", operands, shape, array.dtype, key=(*template,)).node
-    is_view = not copies and all(one.is_scalar for one in indices.values())
-    if is_view and (shape or is_array) and trace.array_type is np.ndarray:
-        return LazyArray(trace, ChosenStorage(trace, storage, node))
+        node = called(trace, "indexed", operands, shape, array.dtype, key=template).node
+    is_view = not copies and all(one.is_scalar for one in indices)
+    if is_view and (shape or has_ellipsis) and trace.array_type is np.ndarray:
+        return LazyArray(trace, ChosenStorage(trace, whole.storage, node))
     return new_array(trace, node)
+
+
+def _put(whole: LazyArray, key: Any, value: Any) -> None:
+    """``whole[key] = value``."""
+    if type(value) is Selection:
+        value.refuse()
+    found = _indexed(whole, key)
+    node = assigned_node(found.array, value)
+    _written(found, without_leading_ones(whole.trace, node, len(found.shape)))
+
+
+def put_at(ufunc: np.ufunc, a: Any, indices: Any, b: Any) -> None:
+    """``ufunc.at(a, indices, b)``: repeated indices accumulate."""
+    trace = trace_of(a, indices, b)
+    array, name = as_array(trace, a), ufunc.__name__
+    operand = as_operand(trace, b)
+    _, (kind,) = resolved_loop(ufunc, [array.dtype, kind_of(operand)], None, "same_kind")
+    if not np.can_cast(kind, array.dtype, "same_kind"):
+        raise wrong_type(f"'np.{name}.at' cannot write '{kind}' to an array of '{array.dtype}'.",
+                         "convert the values: 'y.astype(x.dtype)'.")  # fmt: skip
+    if not has_arrays(indices) or _masked(array, indices) is not None:
+        raise unsupported(f"'np.{name}.at' is fused with arrays of indices.",
+                          f"write 'x[...] = np.{name}(x[...], y)'.")  # fmt: skip
+    own = operand.dtype if isinstance(operand, LazyArray) else array.dtype
+    _written(_indexed(array, indices), node_of(trace, operand, own), name)
+
+
+PUT = (np.add, np.maximum, np.minimum)
+"""The ufuncs whose ``at`` is fused."""
+
+
+def _written(found: _Indexed, node: Node, ufunc: str = "") -> None:
+    """Write to the elements that indices choose; by the method `at` of a ufunc. The array has its
+    values in memory before, where the library writes to it.
+    """
+    array, trace = found.array, found.array.trace
+    if len(node.shape) > len(found.shape) or not trace.same_shape(
+        trace.broadcast(node.shape, found.shape), found.shape
+    ):
+        raise wrong_value(
+            f"A value of shape {tuple(e.value for e in node.shape)} cannot be written to elements "
+            f"of shape {tuple(e.value for e in found.shape)}."
+        )
+    array.storage.check_writable()
+    trace.flush(array.storage)
+    operands = [array, new_array(trace, node), *found.indices]
+    made = called(trace, "put", operands, array.extents, array.dtype, key=found.key, ufunc=ufunc)
+    write(array, made.node)
 
 
 def _checked_indices(trace: Trace, item: Any) -> LazyArray:

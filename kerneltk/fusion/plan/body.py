@@ -43,7 +43,9 @@ from kerneltk.fusion.trace.symbols import (
     applied,
     as_symbol,
     constant,
+    imaginary_part,
     moved_index,
+    real_part,
     scale_along,
     slice_start,
     wrapped_index,
@@ -167,6 +169,19 @@ def _is_literal(node: Scalar, operands: Operands) -> bool:
     )
 
 
+def scalars_of(node: Scalar, operands: Operands) -> list[str]:
+    """The parameters of a number. A complex one has two: launchers pack real numbers only."""
+    symbol, dtype = node.symbol, node.dtype
+    if dtype.kind != "c" or symbol.expression[0] == "round":
+        return [operands.scalar(symbol, dtype)]
+    real = _part_dtype(dtype)
+    return [operands.scalar(applied(part, symbol), real) for part in (real_part, imaginary_part)]
+
+
+def _part_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    return np.empty(0, dtype).real.dtype
+
+
 class Walk:
     """Goes through what a body computes, each element of each view once, operands first."""
 
@@ -232,7 +247,7 @@ class Structure(Walk):
         if isinstance(node, Scalar):
             if _is_literal(node, self._operands):
                 return self._entry(node.symbol.expression, node.dtype)
-            return self._entry(self._operands.scalar(node.symbol, node.dtype), node.dtype)
+            return self._entry(*scalars_of(node, self._operands), node.dtype)
         if isinstance(node, Cast | Apply):
             below = [self.value(*needed) for needed in self._needed(node, steps)]
             function = (node.function, node.part) if isinstance(node, Apply) else None
@@ -245,6 +260,7 @@ class Structure(Walk):
         return len(self._entries) - 1
 
 
+_COMPLEX = ir.Operation("complex", "{type}({0}, {1})")
 _QUOTIENT = ir.Operation("quotient", "kerneltk::quotient({0}, {1})", headers=("quotient.hpp",))
 
 
@@ -278,7 +294,11 @@ class Body(Walk):
                 with np.errstate(all="ignore"):
                     value = np.asarray(node.symbol.value).astype(node.dtype)[()]
                 return ir.Literal_(value, Number(node.dtype), SPAN)
-            return self._parameter(self._operands.scalar(node.symbol, node.dtype), node.dtype)
+            names = scalars_of(node, self._operands)
+            if len(names) == 1:
+                return self._parameter(names[0], node.dtype)
+            parts = [self._parameter(name, _part_dtype(node.dtype)) for name in names]
+            return low.copied(ir.Call(_COMPLEX, tuple(parts), Number(node.dtype), SPAN))
         if isinstance(node, View):
             found: ir.Expression = self.value(*operands_seen(node, steps)[0])
             return found
@@ -387,8 +407,11 @@ def _seen(node: Apply, operand: Node, steps: Steps) -> Steps:
 def _through(node: View, steps: Steps) -> Steps:
     """The steps through which the operand of a view is seen."""
     step = node.step
-    if isinstance(step, Broadcast) and steps:
-        return repeated(node.operand.shape, step.shape, steps)
+    if isinstance(step, Broadcast):
+        if same_extents(node.operand.shape, step.shape):  # known to be equal since
+            return steps
+        if steps:
+            return repeated(node.operand.shape, step.shape, steps)
     return joined(step, steps)
 
 
@@ -399,6 +422,8 @@ def repeated(shape: Shape, target: Shape, steps: Steps) -> Steps:
     if not steps:
         return ()
     first, *rest = steps
+    if isinstance(first, Broadcast):
+        return steps
     if not isinstance(first, Index):
         return (Broadcast(target), *steps)
     items: list[Item] = []

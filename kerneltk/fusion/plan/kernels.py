@@ -229,7 +229,8 @@ def spread_total(name: str, ctype: str, mapped: str, count: str) -> Total:
             (wide, f"kerneltk::squared({wide})"),
             (f"a.{total} + b.{total}", f"a.{squares} + b.{squares}"),
             ("0.0", "0.0"),
-            f"{ctype_cast('float')}(kerneltk::spread(a.{total}, a.{squares}, {count}))",
+            f"{ctype_cast('float')}(kerneltk::spread(a.{total}, "
+            f"kerneltk::finite(a.{squares}), {count}))",
             ("spread.hpp",),
         )
     own = f"{name}_count", f"{name}_shift", f"{name}_sum", f"{name}_squares"
@@ -237,7 +238,7 @@ def spread_total(name: str, ctype: str, mapped: str, count: str) -> Total:
     parts = ", ".join(f"{x}.{field}" for x in "ab" for field in own)
     return Total(
         tuple(("double", field) for field in own),
-        ("1.0", mapped, "0.0", "0.0"),
+        ("1.0", mapped, "0.0", f"({mapped}) - ({mapped})"),
         (
             f"a.{count} + b.{count}",
             f"(a.{count} > 0 ? a.{shift} : b.{shift})",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -11,7 +11,18 @@ from typing import Any
 from kerneltk.core.artifacts import Capabilities
 from kerneltk.fusion.plan import tiles
 from kerneltk.fusion.plan.body import WHOLE, restores, squeezes
-from kerneltk.fusion.plan.costs import by_shape, cost_of, is_worth, size_of, unseen, work_of
+from kerneltk.fusion.plan.costs import (
+    apart,
+    by_shape,
+    cost_of,
+    is_covered,
+    is_int,
+    is_short,
+    is_worth,
+    size_of,
+    unseen,
+    work_of,
+)
 from kerneltk.fusion.plan.kernels import (
     elementwise_definition,
     has_index_key,
@@ -200,9 +211,13 @@ class Planner:
 
     def _launches(self, roots: Sequence[Root]) -> None:
         for segment, later in self._segments(roots):
-            self._calls([root.node for root in segment if not _is_empty(root)], later)
+            puts = [root for root in segment if _is_call(root, "put")]
+            nodes = [root.node for root in segment if not _is_call(root, "empty")]
+            self._calls(nodes, later, {id(root.node) for root in puts})
             self._keep_for_later(segment, later)
-            self._segment(segment)
+            self._segment([root for root in segment if not _is_call(root, "put")])
+            for root in puts:
+                self._put(root)
 
     def _loop(self, loop: Loop) -> None:
         """Plan one round of a loop, whose launches are those of all rounds."""
@@ -288,9 +303,9 @@ class Planner:
 
     # -- calls of the arrays' library ------------------------------------------------------------
 
-    def _calls(self, nodes: Sequence[Node], later: set[int]) -> None:
+    def _calls(self, nodes: Sequence[Node], later: set[int], puts: Set[int] = frozenset()) -> None:
         """Plan the calls that some values need, and before them what they read; `later` are values
-        that are needed behind them all.
+        that are needed behind them all. Of `puts`, plan what they read.
         """
         order = self._needed(nodes)
         calls = [node for node in order if isinstance(node, Call)]
@@ -304,28 +319,38 @@ class Planner:
             for operand in operands_of(one):
                 users.setdefault(id(operand), []).append(one)
         for level in range(1, max(depth.values(), default=0) + 1):
-            ready = [node for node in calls if depth[id(node)] == level]
-            missing: dict[int, Node] = {}
-            for operand in (o for node in ready for o in node.operands):
-                if self._in_memory(operand) is None:
-                    whole = without_views(operand)
-                    is_part = 2 * elements(operand.shape) < elements(whole.shape)
-                    node = operand if is_part and uses[id(whole)] == 1 else whole
-                    missing[id(node)] = node
-            roots = [Root(node, Target(self.new_array())) for node in missing.values()]
-            if roots:
-                # What later levels need, too: rounds of a loop would compute all earlier ones.
-                own = {id(node) for node in self._needed([root.node for root in roots])}
-                again = {
-                    number
-                    for number in own.difference(missing)
-                    for one in users.get(number, ())
-                    if id(one) not in own and self.in_memory(one) is None
-                }
-                self._keep_for_later(roots, again | later)
-                self._stored_by(roots)
-            for call in ready:
-                self._call(call)
+            together = [node for node in calls if depth[id(node)] == level]
+            groups = [together] if self.is_online else apart(together, self.in_memory)
+            for ready in groups:
+                self._called(ready, uses, users, later)
+                for call in ready:
+                    if id(call) not in puts:
+                        self._call(call)
+
+    def _called(
+        self, calls: Sequence[Call], uses: Counter[int], users: dict[int, list[Node]],
+        later: set[int],
+    ) -> None:  # fmt: skip
+        """Compute what some calls read; `uses` and `users` are of all calls and values."""
+        missing: dict[int, Node] = {}
+        for operand in (o for node in calls for o in node.operands):
+            if self._in_memory(operand) is None:
+                whole = without_views(operand)
+                is_part = 2 * elements(operand.shape) < elements(whole.shape)
+                node = operand if is_part and uses[id(whole)] == 1 else whole
+                missing[id(node)] = node
+        roots = [Root(node, Target(self.new_array())) for node in missing.values()]
+        if roots:
+            # What later levels need, too: rounds of a loop would compute all earlier ones.
+            own = {id(node) for node in self._needed([root.node for root in roots])}
+            again = {
+                number
+                for number in own.difference(missing)
+                for one in users.get(number, ())
+                if id(one) not in own and self.in_memory(one) is None
+            }
+            self._keep_for_later(roots, again | later)
+            self._stored_by(roots)
 
     def _stored_by(self, roots: list[Root]) -> None:
         """Have values be in new arrays."""
@@ -348,19 +373,37 @@ class Planner:
             return None
         return Leaf(leaf.array, leaf.version, (*leaf.steps, *steps), leaf.dtype, whole.shape)
 
-    def _call(self, node: Call) -> None:
+    def _operands(self, node: Call) -> Operands:
         operands = Operands()
-        options = node.options
         for number, operand in enumerate(node.operands):
             leaf = self._in_memory(operand)
             assert leaf is not None
             operands.leaves[number, 0, ()] = leaf
-            if node.function == "reshape" and not options:
-                options = (("copies", self._is_written_later(leaf)),)
+        return operands
+
+    def _call(self, node: Call) -> None:
+        operands, options = self._operands(node), node.options
+        if node.function == "reshape" and not options:
+            options = (("copies", self._is_written_later(operands.leaves[0, 0, ()])),)
         target = Target(self.new_array())
         kernel = LibraryCall(node.function, options)
         self._steps.append(Step(kernel, operands, [target], [node], node.shape))
         self._keep(node, Leaf(target.array, 0, (), node.dtype, node.shape))
+
+    def _put(self, root: Root) -> None:
+        """Plan a write by indices: to the array itself, unless an operand is in it, too, which
+        NumPy copies and CuPy does not.
+        """
+        node: Any = root.node
+        operands, target = self._operands(node), root.target
+        first, *others = operands.leaves.values()
+        is_own = first.array == target.array and same_elements(first.steps, target.steps)
+        if is_own and all(leaf.array != target.array for leaf in others):
+            kernel = LibraryCall("put", (*node.options, ("copies", False)))
+            self._steps.append(Step(kernel, operands, [target], [node], node.shape))
+        else:
+            self._call(node)
+            self._segment([root])
 
     def _is_written_later(self, leaf: Leaf) -> bool:
         sources = self._trace.sources
@@ -473,10 +516,11 @@ class Planner:
                 self._compute([node for node in group if cost_of(node, self.in_memory) > 1])
 
     def _segment(self, roots: list[Root]) -> None:
-        for root in filter(_is_empty, roots):
-            call = LibraryCall("empty")
-            self._steps.append(Step(call, Operands(), [root.target], [root.node], root.node.shape))
-        roots = [root for root in roots if not _is_empty(root)]
+        for root in roots:
+            if _is_call(root, "empty"):
+                self._steps.append(Step(LibraryCall("empty"), Operands(), [root.target],
+                                        [root.node], root.node.shape))  # fmt: skip
+        roots = [root for root in roots if not _is_call(root, "empty")]
         self._bound([root.node for root in roots])
         self._unite(roots)
         if self._rows(roots):
@@ -754,7 +798,7 @@ class Planner:
             self._name, [root.node for root in left], shape, self.in_memory, operands
         )
         new = all(root.target.is_new and root.target.order is None for root in left)
-        covered = self._is_covered(shape, operands)
+        covered = is_covered(shape, operands)
         self._steps.append(
             Step(
                 kernel_of(definition),
@@ -914,13 +958,13 @@ class Planner:
         short = False
         if any(map(has_index_key, group)):
             count = applied(product, *(shape[axis] for axis in axes))
-            short = self._trace.guards.decide(_is_short if self.is_online else _is_int, count)
+            short = self._trace.guards.decide(is_short if self.is_online else is_int, count)
         self._keep_small([self._read(node) for node in group], shape)
         operands = Operands()
         definition = reduction_definition(
             self._name, group, results, self.in_memory, operands, self.is_online, short
         )
-        if not self._is_covered(shape, operands):
+        if not is_covered(shape, operands):
             for node in {id(read): read for read in map(self._read, group)}.values():
                 array = self.new_array()
                 self._elementwise([Root(node, Target(array))])
@@ -939,43 +983,17 @@ class Planner:
             if len(node.shape) != len(outer):
                 leaf = Leaf(array, 0, (restored,), node.dtype, node.shape)
             self._keep(node, leaf)
-        self._steps.append(
-            Step(
-                kernel_of(definition),
-                operands,
-                targets,
-                list(results),
-                shape,
-                not self._has_turned(operands),
-                axes,
-                group,
-            )
-        )
+        allocates = not self._has_turned(operands)
+        self._steps.append(Step(kernel_of(definition), operands, targets, list(results), shape,
+                                allocates, axes, group))  # fmt: skip
 
     def _has_turned(self, operands: Operands) -> bool:
         return any(leaf.array in self._turned for leaf in operands.leaves.values())
 
-    def _is_covered(self, shape: Shape, operands: Operands) -> bool:
-        """Whether the arrays of a kernel, broadcast, have its shape."""
-        shapes = [leaf.shape for leaf in operands.leaves.values()]
-        for back, extent in enumerate(reversed(shape), 1):
-            for own in shapes:
-                if len(own) >= back and own[-back].expression == extent.expression:
-                    break
-            else:
-                return False
-        return bool(shapes)
 
-
-def _is_empty(root: Root) -> bool:
-    """Whether a root is an array without values, of which parts are written."""
+def _is_call(root: Root, function: str) -> bool:
+    """Whether a root is a call that makes nothing: ``empty``, where parts of an array are written
+    later, or ``put``, which writes to an array that is there.
+    """
     node = root.node
-    return isinstance(node, Call) and node.function == "empty" and not root.target.is_new
-
-
-def _is_short(count: int) -> bool:
-    return count < 2**32
-
-
-def _is_int(count: int) -> bool:
-    return count < 2**31
+    return isinstance(node, Call) and node.function == function and not root.target.is_new

@@ -56,6 +56,7 @@ _Part = tuple[Callable[..., Any], tuple[Reader, ...]]  # of a view: takes an arr
 _Step = tuple[Reader, int]  # what is called, and where its result is stored
 _Empty = Callable[[Sequence[int], np.dtype[Any], str], Any]
 _Calls = Callable[[Any], Callable[..., Any]]  # of kernels
+_LARGE = 1 << 20  # bytes of an array
 _NOWHERE = -1  # behind the arrays
 
 
@@ -75,8 +76,7 @@ class Program:
     """
 
     def __init__(self, trace: Trace, plan: Plan, count: int, backend: Backend, result: Any) -> None:
-        self.trace = trace
-        self.plan = plan
+        self.trace, self.plan = trace, plan
         self.count = count  # of arguments
         self.backend = backend
         self.result = result
@@ -325,9 +325,8 @@ class _Execution:
 
     def _step(self, step: Any) -> _Part:
         if isinstance(step, Index):
-            return operator.getitem, (
-                _computed(_tuple, [*map(self._item, step.items), _Known(Ellipsis)]),
-            )
+            key = _computed(_tuple, [*map(self._item, step.items), _Known(Ellipsis)])
+            return operator.getitem, (key,)
         if isinstance(step, Transpose):
             return operator.methodcaller("transpose", step.axes), ()
         return np.broadcast_to, (self._shape(step.shape),)
@@ -357,7 +356,7 @@ class _Execution:
             if self._is_made(target):
                 self._shapes[target.array] = step.shape_of(node)
         if isinstance(step.kernel, LibraryCall):
-            return self._called(step.kernel, step.nodes[0], reads, slots[0])
+            return self._called(step.kernel, step, reads, slots[0])
         if step.kind == "reduction":
             return self._reduction(step, reads, slots)
         if step.allocates and not self._makes_all:
@@ -403,8 +402,9 @@ class _Execution:
         return launched
 
     def _called(
-        self, call: LibraryCall, node: Node, reads: Sequence[Reader], slot: int
+        self, call: LibraryCall, step: Step, reads: Sequence[Reader], slot: int
     ) -> list[_Step]:
+        node, slot = step.nodes[0], slot if self._is_made(step.targets[0]) else _NOWHERE
         new = self._new(node.shape, node.dtype, self._order(node, node.shape, ()))
         if self._makes_all or call.is_allocation:
             return [(new, slot)]
@@ -425,11 +425,8 @@ class _Execution:
     ) -> Reader:
         """A call of a kernel with keywords, or of its launcher with options."""
         if self._calls is not None or (words and options is None):
-            called, read, given = (
-                kernel if self._calls is None else self._calls(kernel),
-                _all(reads),
-                words or {},
-            )
+            called = kernel if self._calls is None else self._calls(kernel)
+            read, given = _all(reads), words or {}
             if self._calls is None and all(type(word) is _Known for word in given.values()):
                 known = {name: word([]) for name, word in given.items()}
                 return _Called(functools.partial(kernel, **known), reads, None)
@@ -491,9 +488,8 @@ class _Execution:
 
     def _is_made(self, target: Target) -> bool:
         """Whether a launch writes to an array that is not there before."""
-        is_local = target.array < len(self.trace.sources) and (
-            self.trace.sources[target.array].is_local and target.version == 0
-        )
+        array, sources = target.array, self.trace.sources
+        is_local = array < len(sources) and sources[array].is_local and target.version == 0
         return target.is_new or is_local
 
     def _order(self, node: Node, shape: Shape, reduced: Sequence[int]) -> tuple[int, ...]:
@@ -746,6 +742,7 @@ class _Described:
         self._own = {slot for slot in own if values[slot] is not None}  # no arrays of the library
         self._numbers: set[int] = set()
         self._first, self._count = count, len(values)
+        self._is_large = any(getattr(value, "nbytes", 0) >= _LARGE for value in values[:count])
         known = enumerate(values[count:], count)
         self._constants = [(slot, value) for slot, value in known if value is not None]
         self._new: list[New] = []
@@ -765,9 +762,8 @@ class _Described:
         except _NotDescribedError:
             return None
         self._reuse(at)
-        return Steps(
-            run, self._count, tuple(self._constants), tuple(self._new), tuple(self._calls), at
-        )
+        constants, new = (*self._constants,), (*self._new,)
+        return Steps(run, self._count, constants, new, (*self._calls,), at)
 
     def _add(self, call: Any, slot: int) -> None:
         stored: tuple[int, ...] = () if slot == _NOWHERE else (slot,)
@@ -809,14 +805,17 @@ class _Described:
         lasting.update(array.slot for array in self._new)
         places: dict[int, int] = {slot: slot for slot in lasting}
         free: list[int] = []
-        for place, call in enumerate(self._calls):
+        calls, self._calls = self._calls, []
+        for place, call in enumerate(calls):
             operands = tuple(places.get(slot, slot) for slot in call.operands or ())
             for slot in call.slots:
                 if slot not in lasting:
                     places[slot] = free.pop() if free else slot
-            self._calls[place] = call._replace(
-                operands=operands, slots=tuple(places[slot] for slot in call.slots)
-            )
+            slots = tuple(places[slot] for slot in call.slots)
+            if self._is_large:  # of two arrays, the allocator returns the memory to the system
+                again = set(slots).difference(call.slots)
+                self._calls += [Call(type(None), (), (), (slot,)) for slot in again]
+            self._calls.append(call._replace(operands=operands, slots=slots))
             ended = {*(call.operands or ()), *call.slots}.difference(lasting)
             free += (places[slot] for slot in ended if last.get(slot, place) == place)
 

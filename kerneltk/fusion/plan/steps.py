@@ -326,7 +326,7 @@ def _histogram(library: Any, shape: Any, *arrays: Any, bins: int, part: int) -> 
 def _accumulated(library: Any, shape: Any, array: Any, ufunc: str, axis: int) -> Any:
     """Running totals: by a kernel of rows; by the library where those are few, or short."""
     is_numpys = library is np
-    if is_numpys and array.size < _WORTH:
+    if is_numpys and array.size < (_WORTH if axis == array.ndim - 1 else _WORTH // 2):
         return getattr(np, ufunc).accumulate(array, axis, array.dtype)
     if not is_numpys and ufunc in ("add", "multiply"):
         function = library.cumsum if ufunc == "add" else library.cumprod
@@ -340,23 +340,48 @@ def _accumulated(library: Any, shape: Any, array: Any, ufunc: str, axis: int) ->
     return out
 
 
-def _indexed(
-    library: Any, shape: Any, array: Any, *indices: Any, key: Sequence[int | str | None]
-) -> Any:
-    """``array[key]``: each ``"_"`` of the key is one of the arrays of indices, ``":"`` a slice."""
-    given, whole = iter(indices), slice(None)
-    items = (next(given) if item == "_" else whole if item == ":" else item for item in key)
-    return library.asarray(array[(*items,)])
+def _key(given: Sequence[Any], key: Sequence[int | str | None]) -> tuple[Any, ...]:
+    """An index: each ``"_"`` of the key is one of the arrays of indices, ``":"`` a slice."""
+    indices, whole = iter(given), slice(None)
+    return tuple(next(indices) if item == "_" else whole if item == ":" else item for item in key)
 
 
-_WORTH = 1 << 13  # elements for which a kernel is faster than NumPy
+def _indexed(library: Any, shape: Any, array: Any, *indices: Any, key: Any) -> Any:
+    return library.asarray(array[_key(indices, key)])
+
+
+def _put(
+    library: Any, shape: Any, array: Any, value: Any, *indices: Any, key: Any, ufunc: str,
+    copies: bool = True,
+) -> Any:  # fmt: skip
+    """Write to elements by indices, or by the method ``at`` of a ufunc."""
+    found = array.copy() if copies else array
+    if ufunc:
+        getattr(library, ufunc).at(found, _key(indices, key), value)
+    else:
+        found[_key(indices, key)] = value
+    return found
+
+
+def _chosen(library: Any, shape: Any, array: Any, *choices: Any) -> Any:
+    if library is not np:  # CuPy takes one array
+        return library.choose(array, library.stack(library.broadcast_arrays(*choices)))
+    return library.asarray(library.choose(array, choices))
+
+
+_WORTH = 1 << 15  # elements for which a kernel is faster than NumPy, along the last axis
 _OWN: dict[str, Callable[..., Any]] = {
     "reshape": _reshaped,
     "accumulate": _accumulated,
     "einsum": _einsum,
     "histogram": _histogram,
     "indexed": _indexed,
+    "put": _put,
+    "choose": _chosen,
     "diagonal": lambda library, shape, array, **options: array.diagonal(**options).copy(),
+    "sliding_window_view": lambda library, shape, array, **options: (
+        library.lib.stride_tricks.sliding_window_view(array, **options).copy()
+    ),
 }
 
 

@@ -241,13 +241,25 @@ def _shape_after(shape: Shape, step: ViewStep) -> Shape:
 
 
 def joined(step: ViewStep, steps: Steps) -> Steps:
-    """A view, and the views of it: two indices are one where that is one for all extents."""
+    """A view, and the views of it: two indices are one where that is one for all extents, and so
+    are two transpositions.
+    """
     if steps and isinstance(step, Index) and isinstance(steps[0], Index):
         found = _joined_indices(step, steps[0])
         if found is not None:
             is_whole = all(isinstance(item, Slice) and item.is_whole for item in found.items)
             return steps[1:] if is_whole else (found, *steps[1:])
+    if steps and isinstance(step, Transpose) and isinstance(steps[0], Transpose):
+        axes = tuple(step.axes[axis] for axis in steps[0].axes)
+        return (Transpose(axes), *steps[1:])
     return (step, *steps)
+
+
+def viewed_again(before: Steps, steps: Steps) -> Steps:
+    """The steps of a view of a view: those of ``x = x.T`` in a loop are one."""
+    if before and steps and isinstance(steps[0], Transpose):
+        return (*before[:-1], *joined(before[-1], steps))
+    return (*before, *steps)
 
 
 def all_joined(steps: Steps) -> Steps:

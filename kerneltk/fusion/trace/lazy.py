@@ -23,6 +23,7 @@ from kerneltk.fusion.trace.graph import (
     Slice,
     Transpose,
     ViewStep,
+    viewed_again,
 )
 from kerneltk.fusion.trace.state import (
     InvalidIndexError,
@@ -746,7 +747,7 @@ class LazyArray(Operators):
     def view_of(self, *steps: ViewStep) -> LazyArray:
         """A view of this array; of NumPy's scalars, it is an array of its own."""
         storage = self._elements() if self.is_scalar and steps else self.storage
-        return LazyArray(self.trace, storage, (*self.steps, *steps))
+        return LazyArray(self.trace, storage, viewed_again(self.steps, steps))
 
     def _elements(self) -> Storage:
         """The storage of a new array that holds what a scalar is."""
@@ -981,7 +982,7 @@ def has_arrays(key: Any) -> bool:
     return any(
         (type(item) is LazyArray and item.trace.block is None)  # its class may be an integer's
         or (
-            isinstance(item, Lazy | np.ndarray | list | bool | np.bool_ | np.generic)
+            isinstance(item, Lazy | np.ndarray | list | range | bool | np.bool_ | np.generic)
             and not isinstance(item, np.integer | LazyNumber)
         )
         or (hasattr(item, "dtype") and not isinstance(item, np.generic | LazyNumber))
@@ -993,8 +994,5 @@ def symbol_of(value: Any) -> Symbol | None:
     """A number as a symbol; None for what is no number."""
     if isinstance(value, LazyNumber):
         return value.symbol
-    if isinstance(value, Lazy):
-        return None
-    if isinstance(value, bool | int | float | complex | np.generic):
-        return constant(value)
-    return None
+    is_number = isinstance(value, bool | int | float | complex | np.generic)
+    return constant(value) if is_number and not isinstance(value, Lazy) else None

@@ -12,6 +12,7 @@ import numpy as np
 from kerneltk.backends.foreign_arrays import own_array
 from kerneltk.fusion.trace.graph import (
     Broadcast,
+    Call,
     Cast,
     Index,
     Load,
@@ -534,7 +535,7 @@ def write(target: LazyArray, node: Node) -> None:
             "An array from outside of the fused function is written to.",
             "pass it as an argument.",
         )
-    if target.steps:
+    if target.steps or (isinstance(node, Call) and node.function == "put"):
         trace.store_part(storage, target.steps, node)
         return
     if len(node.shape) != len(shape) or any(

@@ -326,7 +326,7 @@ class Trace:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """What ``x.trace()`` of a lazy array calls: NumPy's method of that name."""
-        raise unsupported("'trace' of an array is not fused.", "compute it outside.")
+        raise unsupported("'trace' of an array is not fused.", "write 'np.trace(x)'.")
 
     def is_current(self, arguments: Sequence[Any] | None = None) -> bool:
         """Whether what the function reads from outside is still what was traced."""

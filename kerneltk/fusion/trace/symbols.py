@@ -259,6 +259,16 @@ def wrapped_index(index: int, extent: int) -> int:
     return index % extent
 
 
+def real_part(number: Any) -> Any:
+    """The real part of a number."""
+    return number.real
+
+
+def imaginary_part(number: Any) -> Any:
+    """The imaginary part of a number."""
+    return number.imag
+
+
 def index_end(index: int) -> int | None:
     """The stop of a slice that an index alone is in."""
     return index + 1 or None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import fractions
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 import kerneltk
 from kerneltk.errors import ArgumentValueError
 from kerneltk.fusion.programs import Programs
+from kerneltk.launch import shortcuts
 
 X = np.arange(6, dtype=np.float32)
 
@@ -404,3 +406,19 @@ def test_orders_of_axes_are_asked_for_on_a_gpu() -> None:
         # NumPy's order: CuPy's own operators return arrays in the order of C.
         assert found.flags.f_contiguous == wanted.flags.f_contiguous
         assert found.tolist() == wanted.tolist()
+
+
+def test_large_arrays_are_freed_before_others_are_made() -> None:
+    def program(x: Any, y: Any, v: Any) -> Any:
+        return 2 * x @ v + 3 * y @ v
+
+    fused = kerneltk.fuse(program)
+    x, v = np.ones((400, 400)), np.ones(400)
+    np.testing.assert_allclose(fused(x, x + 1, v), program(x, x + 1, v))
+    if isinstance(fused._shortcut, shortcuts.Shortcut):
+        return  # without the extension module
+    tracemalloc.start()
+    fused(x, x, v)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 1.5 * x.nbytes

@@ -5,16 +5,19 @@ namespace kerneltk {
 
 __device__ __forceinline__ double squared(double value) { return value * value; }
 
+// The value; of an infinite one no number.
+__device__ __forceinline__ double finite(double value) { return value + (value - value); }
+
 // From the sums of the elements and of their squares; rounding makes it no less than nothing, and
-// no elements have none. Squares that overflow are infinite, those of infinite elements no number.
+// no elements have none. Squares that overflow are infinite, whatever the sum is then.
 __device__ __forceinline__ double spread(double sum, double squares, double count) {
-    const double about = squares > 0x1.fffffffffffffp1023 ? sum * 0 : sum / count * sum;
-    const double found = count > 0 ? squares - about : 0;
+    if (!(squares <= 0x1.fffffffffffffp1023)) return squares;
+    const double found = count > 0 ? squares - sum / count * sum : 0;
     return found < 0 ? 0 : found;
 }
 
 // Sums of two parts, and of their squares, each about an element of the part's own, about that of the
-// first; of a part of one element both are nothing.
+// first; of a part of one element both are nothing, or no numbers where the element is not finite.
 __device__ __forceinline__ double shifted_sum(double count, double shift, double sum, double,
                                               double more, double other, double further, double) {
     return sum + (count > 0 ? fma(more, other - shift, further) : further);
@@ -22,9 +25,11 @@ __device__ __forceinline__ double shifted_sum(double count, double shift, double
 __device__ __forceinline__ double shifted_squares(double count, double shift, double, double squares,
                                                   double more, double other, double further,
                                                   double others) {
-    const double apart = count > 0 ? other - shift : 0;
-    if (more == 1) return fma(apart, apart, squares);
-    return squares + fma(apart, fma(more, apart, 2 * further), others);
+    const double apart = count > 0 ? other - shift : 0, both = squares + others;
+    if (more == 1) return fma(apart, apart, both);
+    // Of squares that overflow, sums may be no numbers.
+    if (!(both <= 0x1.fffffffffffffp1023)) return both;
+    return fma(apart, fma(more, apart, 2 * further), both);
 }
 
 }  // namespace kerneltk

@@ -191,3 +191,19 @@ def test_powers_of_complex_elements_are_squares() -> None:
     step(wanted, c)
     kerneltk.fuse(step)(found, c)
     np.testing.assert_array_equal(found, wanted)
+
+
+def test_writes_by_indices_of_the_array_itself_and_masks_behind_others() -> None:
+    def program(x: Any, i: Any, m: Any) -> Any:
+        before = x[i] * 1
+        x[i] = x
+        x[..., m] = 0
+        x[2, ..., m] -= 1
+        x[1:, None, m] = 7
+        return before + x, x[0, m].sum()
+
+    i, m = np.array([2, 0, 1]), np.array([True, False, False, True])
+    given, plain = (np.arange(12.0).reshape(3, 4) for _ in range(2))
+    for one, other in zip(kerneltk.fuse(program)(given, i, m), program(plain, i, m), strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(given, plain)

@@ -204,3 +204,29 @@ def test_arithmetic_of_float16_is_of_one_instruction(
 def test_other_types_have_their_operators() -> None:
     for dtype in ("f4", "f8", "i4", "c8"):
         assert "half_" not in source_of(lambda x, y: x * y + x, dtype, dtype)
+
+
+def test_complex_numbers_are_two_real_parameters() -> None:
+    """Launchers pack no complex ones: a launch would take ten times as long."""
+    function = kerneltk.fuse(lambda x, c, n: (x * c).imag / (n + c + 1j).real)
+    x = np.arange(5.0)
+    for c in (2 - 3j, np.complex64(1j), 2.0):
+        np.testing.assert_allclose(function(x, c, 2), function.__wrapped__(x, c, 2))
+    for unit in function.translation_units(x, 1j, 2, backend="host"):
+        assert "double s" in unit.source
+        assert "complex<double> s" not in unit.source
+
+
+def test_extents_that_are_equal_make_no_further_operands() -> None:
+    def chosen(x: Any, y: Any) -> Any:
+        new = x * 2
+        for k in range(3):
+            m = y > k * new
+            new[m] = y[m]
+        return new
+
+    x, y = np.ones((5, 7)), np.zeros((5, 7))
+    np.testing.assert_array_equal(kerneltk.fuse(chosen)(x, y), chosen(x, y))
+    (unit,) = kerneltk.fuse(chosen).translation_units(x, y, backend="host")
+    assert "x1" in unit.source
+    assert "x2" not in unit.source

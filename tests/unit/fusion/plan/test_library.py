@@ -23,7 +23,7 @@ def test_reshapes_are_views_unless_the_array_is_written_to_later() -> None:
 
 @pytest.mark.exhaustive
 def test_running_totals_by_kernels_are_numpys() -> None:
-    x = np.random.default_rng(0).random((30, 400))
+    x = np.random.default_rng(0).random((60, 600))
     for name in ("add", "multiply", "maximum", "minimum"):
         found = _called("accumulate", x.shape, x, ufunc=name, axis=1)
         np.testing.assert_array_equal(found, getattr(np, name).accumulate(x, axis=1))

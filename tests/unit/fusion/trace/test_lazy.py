@@ -237,3 +237,18 @@ def test_results_of_one_function_are_written_to_other_elements() -> None:
 
     x, y = np.array([1.5, -2.25]), np.zeros((2, 2))
     np.testing.assert_array_equal(kerneltk.fuse(split)(x, y), [[0.5, -0.25], [1, -2]])
+
+
+def test_transpositions_of_transpositions_are_one(x: LazyArray) -> None:
+    assert len(x.T.swapaxes(0, 1).T.transpose(1, 2, 0).steps) == 1
+
+    def turned(x: Any, y: Any) -> Any:
+        for _ in range(60):
+            x = x.transpose(1, 2, 0)[::-1].swapaxes(0, 1).T
+            y = y * 0.5 + x
+        x.T[0] += 1
+        return y, x
+
+    a, y = np.arange(27.0).reshape(3, 3, 3), np.zeros((3, 3, 3))
+    for one, other in zip(turned(a.copy(), y), kerneltk.fuse(turned)(a, y), strict=True):
+        np.testing.assert_array_equal(other, one)
