@@ -73,6 +73,15 @@ def test_kernels_that_launch_kernels() -> None:
     assert kerneltk.RawKernel(code, "f", ("-rdc=true",)).compile_for("sm_90").code
 
 
+def test_parts_of_thrust_that_nvrtc_does_not_compile(tmp_path: Path) -> None:
+    (tmp_path / "t.cu").write_text(
+        "#include <thrust/device_ptr.h>\n"
+        "__global__ void f(int* x) { thrust::device_ptr<int> p(x); p[0] = 1; }\n"
+    )
+    with pytest.raises(CompileError, match=r"Hint: NVRTC compiles .* backend=\"nvcc\" compiles"):
+        kerneltk.load(tmp_path / "t.cu").compile_for("sm_90")
+
+
 @pytest.mark.parametrize("target", ["sm_90", "host"])
 def test_static_shared_memory_that_no_block_has(target: str) -> None:
     code = (
