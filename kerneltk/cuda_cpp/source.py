@@ -754,6 +754,8 @@ class RawSource:
             if not is_own and not any(h.startswith(_CUDA_STD) for h in foreign_headers(body)):
                 head.append("#define KERNELTK_LP64")
             head += ["#include <_kt_implicit.h>", *self._missing_headers(body)]
+            if any(map(_TUPLES.search, texts)):
+                head.append("#include <tuple>")
             if found.needs_20 and not names_standard(options):
                 options += ("--std=c++20",)
         return TranslationUnit(
