@@ -847,7 +847,8 @@ class RawSource:
             head.append("#include <kerneltk/host_textures.hpp>")
         if any(_HAS_INT128 in text for text in texts) and self.compiler == "nvrtc":
             head += [] if has_128_bits("int128", options) else [f"#undef {_HAS_INT128}"]
-        if any(map(_MOVES.search, texts)):  # NVRTC declares them by itself
+        head.append("#include <initializer_list>")  # NVRTC declares it, and those, by itself
+        if any(map(_MOVES.search, texts)):
             head.append("#include <utility>")
         if any(map(_TUPLES.search, texts)):
             head.append("#include <tuple>")
