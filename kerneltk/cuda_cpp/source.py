@@ -20,7 +20,13 @@ from kerneltk.cache.debug_files import keep
 from kerneltk.cache.fingerprint import content_digest, named_in_options
 from kerneltk.cache.stand_ins import has_header
 from kerneltk.codegen.real_overloads import HEADER, real_overloads
-from kerneltk.core.artifacts import BackendName, Capabilities, LinkInput, TranslationUnit
+from kerneltk.core.artifacts import (
+    TEMPLATE,
+    BackendName,
+    Capabilities,
+    LinkInput,
+    TranslationUnit,
+)
 from kerneltk.core.lexer import NO_INLINE, blanked, foreign_headers, joined_lines, uses_textures
 from kerneltk.core.records import cached_property, record
 from kerneltk.core.settings import get_settings
@@ -727,14 +733,21 @@ class RawSource:
         lines, exports, reflected = [], [], []
         for number, request in enumerate(requests):
             name, symbol = request.name, f"{request.prefix}{own}{number}"
-            offer = f"KERNELTK_ADDRESS({symbol}, ({request.expression})) " if by_nvcc else ""
+            offer = [request.reflection(symbol)]
+            is_template = "<" in request.expression and not request.is_variable
             if request.symbol:
                 exports.append((name, request.symbol))
-                offer = ""
+            elif by_nvcc:
+                exports.append((name, symbol))
+                offer.insert(0, f"KERNELTK_ADDRESS({symbol}, ({request.expression}))")
+            elif is_template:
+                address = f"{TEMPLATE}{own}{number}"
+                exports.append((name, address))
+                offer.append(f"KERNELTK_TEMPLATE({address}, ({request.expression}))")
             else:
-                exports.append((name, symbol if by_nvcc else ""))
+                exports.append((name, ""))
             reflected.append((request.expression, f"{symbol}_type"))
-            lines.append(request.guarded(number, offer + request.reflection(symbol)))
+            lines.append(request.guarded(number, " ".join(offer)))
         head = ["#include <kerneltk/reflect.hpp>"]
         options = self._options()
         found = DeviceSource(self.code) if by_nvcc else self._device_source(is_host=False)
