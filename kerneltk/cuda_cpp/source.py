@@ -127,7 +127,7 @@ _PREDEFINED = re.compile(
     r"|EPSILON|DIG|RADIX))__\b"
 )
 _HAS_INT128 = "__SIZEOF_INT128__"  # NVRTC defines it with '--device-int128' only
-# What brings CUDA's own definition of uint64_t for NVRTC.
+# What brings CUDA's own definitions of uint64_t and timespec for NVRTC.
 _CUDA_STD = (
     "cuda/", "cub/", "thrust/", "cutlass/", "cute/", "curand_kernel.h", "cuda_pipeline",
     "cuda_awbarrier", "cooperative_groups/memcpy_async",
@@ -758,13 +758,17 @@ class RawSource:
             head += [f"#include <kerneltk/{HEADER}>", overloads]
         if not by_nvcc and any(name.startswith("cub/") for name in foreign_headers(body)):
             head.append("#include <type_traits>")  # CUB 2.8 takes std::is_pointer for there
+        named = foreign_headers(body) if self.has_host_code else foreign_headers(*texts)
+        has_cuda_std = any(header.startswith(_CUDA_STD) for header in named)
+        if not by_nvcc and has_cuda_std:
+            head.append("#define KERNELTK_CUDA_STD")
         if not by_nvcc and self._asks_for_predefined:
             head.append("#include <_kt_predefined.h>")
         if self.has_host_code and not by_nvcc:
             # Functions without an annotation are the host's to nvcc; here they serve kernels.
             options += ("--device-as-default-execution-space",)
             is_own = any("long long" in type_ for type_, _ in self._own_integers.values())
-            if not is_own and not any(h.startswith(_CUDA_STD) for h in foreign_headers(body)):
+            if not is_own and not has_cuda_std:
                 head.append("#define KERNELTK_LP64")
             head += ["#include <_kt_implicit.h>", *self._missing_headers(body)]
             if any(map(_TUPLES.search, texts)):
