@@ -444,7 +444,9 @@ class RawProgram:
         by_spelling = {"".join(name.split()): name for name in requests}
         refused: dict[str, str] = {}
         for found in read_log(error.log):
-            names = [requests[p.line - 1] for p in found.locations if p.file == REQUESTS]
+            lines = {at.line for at in found.locations if at.file == REQUESTS}
+            # Behind the lines that ask for kernels are others.
+            names = [name for line, name in enumerate(requests, 1) if line in lines]
             for location in found.locations:
                 if location.file == _NVRTC_NAMES:
                     asked = "".join((location.shown or "").partition("nv_mangled_name")[2].split())

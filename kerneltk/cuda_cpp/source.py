@@ -212,8 +212,9 @@ class Request:
         return f"{macro}({symbol}_type, ({self.expression}))"
 
     def guarded(self, number: int, line: str) -> str:
-        """Return a line that asks for it, under its condition, and numbered for messages."""
-        line = f'#line {number + 1} "{REQUESTS}"\n{line}'
+        """Return the lines that ask for it, under its condition, and numbered for messages."""
+        numbered = f'#line {number + 1} "{REQUESTS}"'
+        line = "\n".join(f"{numbered}\n{part}" for part in line.split("\n"))
         return f"#if {self.guard}\n{line}\n#endif" if self.guard else line
 
 

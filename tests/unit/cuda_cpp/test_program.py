@@ -258,6 +258,17 @@ def test_kernels_that_a_source_does_not_have(name: str, hint: str) -> None:
         program(KERNELS).offering(name)
 
 
+@pytest.mark.parametrize("target", ["host", pytest.param("sm_90", id="nvrtc")])
+def test_arguments_that_a_template_with_bounds_does_not_take(target: str) -> None:
+    code = (
+        "template <int N> __global__ void __launch_bounds__(N) f(int* x) { *x = N; }\n"
+        "__global__ void g(int* x) { *x = 1; }\n"
+    )
+    for names in (["f<float>", "g"], ["g", "f<float>"]):
+        with pytest.raises(CompileError, match="offers no kernel 'f<float>'"):
+            kerneltk.RawModule(code=code, name_expressions=names).compile_for(target)
+
+
 def test_an_overload_that_nvrtc_has_by_its_mangled_name() -> None:
     overloads = "__global__ void f(int* x) { *x = 1; } __global__ void f(char* x) { *x = 2; }"
     kernel = kerneltk.RawKernel(overloads, "_Z1fPi")
