@@ -34,7 +34,7 @@ BOUNDS_SUFFIX = "_threads"
 """What the symbol of a kernel's launch bounds has behind that of its entry, on the host."""
 
 TEMPLATE = "_kt_template_"
-"""What the constants begin with by whose values NVRTC finds the symbols of templates' kernels."""
+"""What the functions begin with by whose values NVRTC finds the symbols of templates' kernels."""
 
 BackendName = str
 """``"cuda"``, ``"host"`` or the name of another backend that is registered."""
@@ -129,8 +129,8 @@ class TranslationUnit:
         Whether the source is a user's own, with `exports`, instead of generated, with `entry`.
     compiler : {"nvrtc", "nvcc"}
         The compiler for GPUs. For nvcc, a symbol in `exports` that begins with ``_kt_``, and for
-        NVRTC one that begins with `TEMPLATE`, is that of a constant which is initialized by the
-        address.
+        NVRTC one that begins with `TEMPLATE`, is that of a constant or a function whose value is
+        the address.
     links : tuple of LinkInput
         What the compiled source is linked with.
     plain : str

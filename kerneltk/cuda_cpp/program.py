@@ -452,7 +452,7 @@ class RawProgram:
                     asked = "".join((location.shown or "").partition("nv_mangled_name")[2].split())
                     name = by_spelling.get(asked.removeprefix("&"))
                     if asked.startswith(TEMPLATE):
-                        name = requests[int(asked.rpartition("_")[2])]
+                        name = requests[int(asked.rpartition("_")[2].rstrip("()"))]
                     names += [name] if name else []
             if not names:
                 return None

@@ -168,7 +168,7 @@ def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
 
 def _asked(expression: str, known: str) -> str:
     """Return the name expression by which NVRTC tells a symbol; empty where it is known."""
-    return known if known.startswith(TEMPLATE) else "" if known else expression
+    return f"{known}()" if known.startswith(TEMPLATE) else "" if known else expression
 
 
 def _object_code(
@@ -193,6 +193,9 @@ def _object_code(
         code = _bytes(nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN, program)
     if not code:
         raise CompileError(f"The options {list(unit.options)} make no machine code.", unit.source)
+    for expression, symbol in symbols if kind != "ltoir" else ():
+        if "<" in expression and symbol.encode() not in code:
+            raise CompileError(f"Kernel '{expression}' has no definition.", unit.source)
     reflection: tuple[tuple[str, bytes], ...] = ()
     if unit.reflected:
         from kerneltk.object_code.reflection import read_reflection  # raw kernels only

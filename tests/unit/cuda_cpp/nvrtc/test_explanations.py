@@ -79,6 +79,9 @@ def test_an_unknown_type_in_a_template_that_nvrtc_compiles() -> None:
     module = kerneltk.RawModule(code=code, name_expressions=["k<int>"])
     with pytest.raises(CompileError, match='"Flaot" is undefined'):
         module.compile_for("sm_90")
+    code = "template <class T> __global__ void k(T* x);"
+    with pytest.raises(CompileError, match="'k<int>' has no definition"):
+        kerneltk.RawModule(code=code, name_expressions=["k<int>"]).compile_for("sm_90")
 
 
 def test_parts_of_thrust_that_nvrtc_does_not_compile(tmp_path: Path) -> None:
