@@ -40,13 +40,6 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.freeze()
 
 
-# Where tests without a compile cache on disk have compilers find headers.
-_headers = os.path.join(tempfile.gettempdir(), f"kerneltk-headers-{os.getuid()}")
-_had_headers = os.path.exists(_headers)
-
-
 def pytest_unconfigure(config: pytest.Config) -> None:
     if not _is_worker:
         shutil.rmtree(_directory, ignore_errors=True)
-        if not _had_headers:
-            shutil.rmtree(_headers, ignore_errors=True)

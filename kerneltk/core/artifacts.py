@@ -33,6 +33,9 @@ def cupy_include_directory() -> tuple[Path, ...]:
 BOUNDS_SUFFIX = "_threads"
 """What the symbol of a kernel's launch bounds has behind that of its entry, on the host."""
 
+TEMPLATE = "_kt_template_"
+"""What the functions begin with by whose values NVRTC finds the symbols of templates' kernels."""
+
 BackendName = str
 """``"cuda"``, ``"host"`` or the name of another backend that is registered."""
 
@@ -125,8 +128,9 @@ class TranslationUnit:
     raw : bool
         Whether the source is a user's own, with `exports`, instead of generated, with `entry`.
     compiler : {"nvrtc", "nvcc"}
-        The compiler for GPUs. For nvcc, a symbol in `exports` that begins with ``_kt_`` is that of
-        a constant which is initialized by the address.
+        The compiler for GPUs. For nvcc, a symbol in `exports` that begins with ``_kt_``, and for
+        NVRTC one that begins with `TEMPLATE`, is that of a constant or a function whose value is
+        the address.
     links : tuple of LinkInput
         What the compiled source is linked with.
     plain : str

@@ -14,7 +14,7 @@ import numpy as np
 from kerneltk import pipeline
 from kerneltk.backends.base import Backend, Module, capabilities_of_target
 from kerneltk.cache.fingerprint import Trace
-from kerneltk.core.artifacts import Capabilities, ObjectCode, TranslationUnit
+from kerneltk.core.artifacts import TEMPLATE, Capabilities, ObjectCode, TranslationUnit
 from kerneltk.core.records import Memo, cached_property, record
 from kerneltk.cuda_cpp.nvrtc.host_parts import is_device_function, refused_part
 from kerneltk.cuda_cpp.options import may_declare_state
@@ -448,11 +448,15 @@ class RawProgram:
         for found in read_log(error.log):
             if any(location.file == GROUPS for location in found.locations):
                 continue  # a member has an error of its own
-            names = [requests[p.line - 1] for p in found.locations if p.file == REQUESTS]
+            lines = {at.line for at in found.locations if at.file == REQUESTS}
+            # Behind the lines that ask for kernels are others.
+            names = [name for line, name in enumerate(requests, 1) if line in lines]
             for location in found.locations:
                 if location.file == _NVRTC_NAMES:
-                    asked = (location.shown or "").partition("nv_mangled_name")[2]
-                    name = by_spelling.get("".join(asked.split()).removeprefix("&"))
+                    asked = "".join((location.shown or "").partition("nv_mangled_name")[2].split())
+                    name = by_spelling.get(asked.removeprefix("&"))
+                    if asked.startswith(TEMPLATE):
+                        name = requests[int(asked.rpartition("_")[2].rstrip("()"))]
                     names += [name] if name else []
             if not names:
                 return None

@@ -20,7 +20,13 @@ from kerneltk.cache.debug_files import keep
 from kerneltk.cache.fingerprint import content_digest, named_in_options
 from kerneltk.cache.stand_ins import has_header
 from kerneltk.codegen.real_overloads import HEADER, real_overloads
-from kerneltk.core.artifacts import BackendName, Capabilities, LinkInput, TranslationUnit
+from kerneltk.core.artifacts import (
+    TEMPLATE,
+    BackendName,
+    Capabilities,
+    LinkInput,
+    TranslationUnit,
+)
 from kerneltk.core.lexer import NO_INLINE, blanked, foreign_headers, joined_lines, uses_textures
 from kerneltk.core.records import cached_property, record
 from kerneltk.core.settings import get_settings
@@ -127,7 +133,7 @@ _PREDEFINED = re.compile(
     r"|EPSILON|DIG|RADIX))__\b"
 )
 _HAS_INT128 = "__SIZEOF_INT128__"  # NVRTC defines it with '--device-int128' only
-# What brings CUDA's own definition of uint64_t for NVRTC.
+# What brings CUDA's own definitions of uint64_t and timespec for NVRTC.
 _CUDA_STD = (
     "cuda/", "cub/", "thrust/", "cutlass/", "cute/", "curand_kernel.h", "cuda_pipeline",
     "cuda_awbarrier", "cooperative_groups/memcpy_async",
@@ -206,6 +212,11 @@ class Request:
         return f"static_cast<void (&)({', '.join(types)})>({kernel})" if is_mangled else kernel
 
     @property
+    def is_of_template(self) -> bool:
+        """Whether it is an instance of a template."""
+        return not self.is_variable and "<" in demangled(self.expression)[0]
+
+    @property
     def name(self) -> str:
         """What object code lists it as: a variable by its address."""
         return f"&{self.expression}" if self.is_variable else self.spelled
@@ -221,8 +232,9 @@ class Request:
         return f"{macro}({symbol}_type, ({self.spelled}))"
 
     def guarded(self, number: int, line: str) -> str:
-        """Return a line that asks for it, under its condition, and numbered for messages."""
-        line = f'#line {number + 1} "{REQUESTS}"\n{line}'
+        """Return the lines that ask for it, under its condition, and numbered for messages."""
+        numbered = f'#line {number + 1} "{REQUESTS}"'
+        line = "\n".join(f"{numbered}\n{part}" for part in line.split("\n"))
         return f"#if {self.guard}\n{line}\n#endif" if self.guard else line
 
 
@@ -753,21 +765,27 @@ class RawSource:
         group: list[str] = []
         for number, request in enumerate(requests):
             name, symbol = request.name, f"{request.prefix}{own}{number}"
-            offer = f"KERNELTK_ADDRESS({symbol}, ({request.spelled})) " if by_nvcc else ""
+            is_described = not in_groups or request in alone
+            macro = "KERNELTK_REFLECT" if is_described else "KERNELTK_DESCRIBE"
+            offer = [request.reflection(symbol, macro)]
             if request.symbol:
                 exports.append((name, request.symbol))
-                offer = ""
+            elif by_nvcc:
+                exports.append((name, symbol))
+                offer.insert(0, f"KERNELTK_ADDRESS({symbol}, ({request.spelled}))")
+            elif request.is_of_template:
+                address = f"{TEMPLATE}{own}{number}"
+                exports.append((name, address))
+                offer.append(f"KERNELTK_TEMPLATE({address}, ({request.spelled}))")
             else:
-                exports.append((name, symbol if by_nvcc else ""))
-            if in_groups and request not in alone:
-                line = request.reflection(symbol, "KERNELTK_DESCRIBE")
+                exports.append((name, ""))
+            if is_described:
+                reflected.append((request.expression, f"{symbol}_type"))
+            else:
                 place, index = divmod(len(group), _GROUP)
                 reflected.append((request.expression, f"_kt_group_{own}{place}[{index}]"))
                 group.append(f"{symbol}_type")
-            else:
-                line = request.reflection(symbol)
-                reflected.append((request.expression, f"{symbol}_type"))
-            lines.append(request.guarded(number, offer + line))
+            lines.append(request.guarded(number, " ".join(offer)))
         lines += [f'#line 1 "{GROUPS}"'] if group else []
         for first in range(0, len(group), _GROUP):
             symbol, members = f"_kt_group_{own}{first // _GROUP}", group[first : first + _GROUP]
@@ -782,15 +800,21 @@ class RawSource:
             head += [f"#include <kerneltk/{HEADER}>", overloads]
         if not by_nvcc and any(name.startswith("cub/") for name in foreign_headers(body)):
             head.append("#include <type_traits>")  # CUB 2.8 takes std::is_pointer for there
+        named = foreign_headers(body) if self.has_host_code else foreign_headers(*texts)
+        has_cuda_std = any(header.startswith(_CUDA_STD) for header in named)
+        if not by_nvcc and has_cuda_std:
+            head.append("#define KERNELTK_CUDA_STD")
         if not by_nvcc and self._asks_for_predefined:
             head.append("#include <_kt_predefined.h>")
         if self.has_host_code and not by_nvcc:
             # Functions without an annotation are the host's to nvcc; here they serve kernels.
             options += ("--device-as-default-execution-space",)
             is_own = any("long long" in type_ for type_, _ in self._own_integers.values())
-            if not is_own and not any(h.startswith(_CUDA_STD) for h in foreign_headers(body)):
+            if not is_own and not has_cuda_std:
                 head.append("#define KERNELTK_LP64")
             head += ["#include <_kt_implicit.h>", *self._missing_headers(body)]
+            if any(map(_TUPLES.search, texts)):
+                head.append("#include <tuple>")
             if found.needs_20 and not names_standard(options):
                 options += ("--std=c++20",)
         return TranslationUnit(
@@ -883,7 +907,8 @@ class RawSource:
             head.append("#include <kerneltk/host_textures.hpp>")
         if any(_HAS_INT128 in text for text in texts) and self.compiler == "nvrtc":
             head += [] if has_128_bits("int128", options) else [f"#undef {_HAS_INT128}"]
-        if any(map(_MOVES.search, texts)):  # NVRTC declares them by itself
+        head.append("#include <initializer_list>")  # NVRTC declares it, and those, by itself
+        if any(map(_MOVES.search, texts)):
             head.append("#include <utility>")
         if any(map(_TUPLES.search, texts)):
             head.append("#include <tuple>")

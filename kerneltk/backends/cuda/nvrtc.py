@@ -12,6 +12,7 @@ from kerneltk.backends.cuda.architectures import check_options, choose_target
 from kerneltk.cache import stand_ins
 from kerneltk.core.artifacts import (
     INCLUDE_DIRECTORY,
+    TEMPLATE,
     ObjectCode,
     Target,
     TranslationUnit,
@@ -141,9 +142,10 @@ def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
     _check(nvrtc, result, None)
     try:
         for expression, known in unit.exports:
-            if known:
+            asked = _asked(expression, known)
+            if not asked:
                 continue
-            (result,) = nvrtc.nvrtcAddNameExpression(program, expression.encode())
+            (result,) = nvrtc.nvrtcAddNameExpression(program, asked.encode())
             _check(nvrtc, result, f"the name '{expression}'")
         (result,) = nvrtc.nvrtcCompileProgram(program, len(encoded), encoded)
         log = _text(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program)
@@ -164,16 +166,22 @@ def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
         nvrtc.nvrtcDestroyProgram(program)
 
 
+def _asked(expression: str, known: str) -> str:
+    """Return the name expression by which NVRTC tells a symbol; empty where it is known."""
+    return f"{known}()" if known.startswith(TEMPLATE) else "" if known else expression
+
+
 def _object_code(
     nvrtc: Any, unit: TranslationUnit, target: Target, program: Any, log: str
 ) -> ObjectCode:
     """Return the object code of a compiled program."""
     symbols = []
     for expression, known in unit.exports:
-        if known:
+        asked = _asked(expression, known)
+        if not asked:
             symbols.append((expression, known))
             continue
-        result, symbol = nvrtc.nvrtcGetLoweredName(program, expression.encode())
+        result, symbol = nvrtc.nvrtcGetLoweredName(program, asked.encode())
         _check(nvrtc, result, f"the symbol of '{expression}'")
         symbols.append((expression, symbol.decode()))
     kind: Literal["cubin", "ptx", "ltoir"] = "cubin"
@@ -185,6 +193,9 @@ def _object_code(
         code = _bytes(nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN, program)
     if not code:
         raise CompileError(f"The options {list(unit.options)} make no machine code.", unit.source)
+    for expression, symbol in symbols if kind != "ltoir" else ():
+        if "<" in expression and symbol.encode() not in code:
+            raise CompileError(f"Kernel '{expression}' has no definition.", unit.source)
     reflection: tuple[tuple[str, bytes], ...] = ()
     if unit.reflected:
         from kerneltk.object_code.reflection import read_reflection  # raw kernels only

@@ -351,8 +351,8 @@ def _code_options(compiler: Compiler, raw: bool = False) -> tuple[str, ...]:
         options += ["-fno-semantic-interposition"]
     else:
         options += ["-fno-color-diagnostics", "-fno-spell-checking"]
-        # `int at[] = {i, 0}` from a wider i: a warning to g++ and NVRTC.
-        options += ["-Wno-c++11-narrowing"]
+    # `int at[] = {i, 0.5}` of a wider i: a warning to nvcc and NVRTC.
+    options += ["-Wno-narrowing" if compiler.family == "gcc" else "-Wno-c++11-narrowing"]
     return tuple(options)
 
 

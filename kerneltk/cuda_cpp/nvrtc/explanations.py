@@ -63,6 +63,11 @@ _POPPED = (
     "NVRTC knows no '#pragma pop_macro', and the macro's definition is in a header that is not "
     "read. Define it anew in the place of the pragma."
 )
+_IN_THRUST = re.compile(r"\A.* included code \(\S*/thrust/")
+_THRUST = (
+    "NVRTC compiles complex numbers, tuples, random numbers and function objects of Thrust, and "
+    'not its algorithms. backend="nvcc" compiles these as well.'
+)
 _SHARED = re.compile(
     r"Entry function '(\w+)' uses too much shared data \(0x(\w+) bytes, 0x(\w+) max\)"
 )
@@ -78,6 +83,8 @@ _PACKAGES = (
 
 def explained(error: CompileError, source: RawSource) -> CompileError:
     """Return a compiler's error, or where it has a known cause one that names that."""
+    if _IN_THRUST.match(str(error)):
+        return _hinted(error, _THRUST)
     messages = [found.message for found in read_log(error.log)]
     if "too much shared data" in error.log:  # the assembler's, with no location
         messages += error.log.splitlines()
@@ -94,9 +101,13 @@ def explained(error: CompileError, source: RawSource) -> CompileError:
         if name and not hint:
             hint = _hint_of_host(name, source)
         if hint:
-            shown = str(error).partition("\n  Hint: ")[0]
-            return CompileError(f"{shown}\n  Hint: {hint}", error.source, error.log)
+            return _hinted(error, hint)
     return error
+
+
+def _hinted(error: CompileError, hint: str) -> CompileError:
+    shown = str(error).partition("\n  Hint: ")[0]
+    return CompileError(f"{shown}\n  Hint: {hint}", error.source, error.log)
 
 
 def of_open_brace(source: RawSource, title: str, log: str) -> str:

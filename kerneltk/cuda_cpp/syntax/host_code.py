@@ -73,6 +73,11 @@ _HOST_SOURCE = re.compile(
     r"|\bFILE\s*\*|\b(?:cout|cerr|cin)\b|\b(?:[io]|io|[io]?f|[io]?string)stream\s*&"
 )
 _EXTERN = re.compile(r"\bextern\Z")
+# What <thrust/complex.h> has, behind the library's name: another name follows.
+_COMPLEX = (
+    r"(?!\s*::\s*(?:complex|conj|norm|arg|proj|polar|abs|exp|log|log10|pow|sqrt|a?sinh?|a?cosh?"
+    r"|a?tanh?)\b)"
+)
 _MOST_BLANK = 10_000  # between a macro's use and what is before it
 _NAMESPACE = re.compile(r"(\busing\s+)?\bnamespace\s+([\w:]+)")
 _USED_NAMESPACE = re.compile(r"(?:using\s+namespace\b|namespace\s+\w+\s*=)\s*(?:::\s*)?(\w+)")
@@ -449,12 +454,14 @@ class HostCode:
 
     def _is_unused_library(self, header: str) -> bool:
         """Return whether a header's library is named by nothing but code of the host."""
-        found = re.match(r"(thrust|cub)/", header)
+        found = re.match(r"(thrust|cub)/(complex\.h)?", header)
         if found is None or not self.spans:
             return False
+        # NVRTC does not compile Thrust's algorithms, which files have beside its complex numbers.
+        others = "" if found[2] else _COMPLEX
         return not any(
             not any(start <= self.prepared.start_of(use.start()) < end for start, end in self.spans)
-            for use in re.finditer(rf"\b{found[1]}\b", self.prepared.plain)
+            for use in re.finditer(rf"\b{found[1]}\b{others}", self.prepared.plain)
         )
 
 

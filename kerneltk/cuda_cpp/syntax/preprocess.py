@@ -384,7 +384,7 @@ def blank_noise(source: str, *, directives: bool = True) -> str:
     def replace(found: re.Match[str]) -> str:
         content = found[0]
         if found.lastgroup == "directive":
-            return _blank(content) if directives else _LITERAL.sub(_masked, content)
+            return _blank(content) if directives else _LITERAL.sub(_masked_in_line, content)
         if found.lastgroup == "number":
             return content
         return _masked(found) if found.lastgroup != "comment" else _blank(content)
@@ -398,6 +398,12 @@ def _masked(found: re.Match[str]) -> str:
     if content.startswith("/") or len(content) < 2:
         return _blank(content)
     return content[0] + _blank(content[1:-1]) + content[-1]
+
+
+def _masked_in_line(found: re.Match[str]) -> str:
+    """What `_masked` returns, in a directive, which does not end where a line of a comment does."""
+    content = found[0]
+    return " " * len(content) if content.startswith("/*") else _masked(found)
 
 
 def _read_noise(source: str) -> tuple[str, list[tuple[int, int]], list[Directive]]:

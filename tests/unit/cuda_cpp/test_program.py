@@ -313,6 +313,17 @@ def test_nvrtc_describes_many_kernels_in_groups(target: str) -> None:
         program(code, [*names, "h<3>"]).build(target)
 
 
+@pytest.mark.parametrize("target", ["host", pytest.param("sm_90", id="nvrtc")])
+def test_arguments_that_a_template_with_bounds_does_not_take(target: str) -> None:
+    code = (
+        "template <int N> __global__ void __launch_bounds__(N) f(int* x) { *x = N; }\n"
+        "__global__ void g(int* x) { *x = 1; }\n"
+    )
+    for names in (["f<float>", "g"], ["g", "f<float>"]):
+        with pytest.raises(CompileError, match="offers no kernel 'f<float>'"):
+            kerneltk.RawModule(code=code, name_expressions=names).compile_for(target)
+
+
 def test_cpu_cores_compile_a_large_module_in_parts() -> None:
     code = "template <int N> __global__ void f(int* x) { x[0] = N; }"
     names = [f"f<{n}>" for n in range(40)]

@@ -140,3 +140,18 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
             read_file(path)
     (tmp_path / "x.cu").write_bytes(b"// \xff\n")
     assert read_file(tmp_path / "x.cu").code == "// \udcff\n"
+
+
+def test_a_libcudacxx_with_timespec_that_nvrtc_compiles(tmp_path: Path) -> None:
+    """CCCL 3.1 defines it for NVRTC, which has no <time.h>."""
+    (tmp_path / "cuda" / "std").mkdir(parents=True)
+    (tmp_path / "cuda" / "std" / "ctime").write_text("struct timespec { long tv_sec, tv_nsec; };\n")
+    file = tmp_path / "main.cu"
+    file.write_text(
+        "#include <ctime>\n#include <cuda/std/ctime>\n"
+        "__global__ void k(long* x) { x[0] = sizeof(timespec); }\n"
+    )
+    options = (f"-I{tmp_path}",)
+    assert kerneltk.load(file, options=options).compile_for("sm_90").code
+    string = kerneltk.RawKernel(file.read_text(), "k", options)
+    assert string.compile_for("sm_90").code

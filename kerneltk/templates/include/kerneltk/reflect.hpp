@@ -268,4 +268,11 @@ _KT_REFLECT_FUNCTION _kt_types<_kt_P...> _kt_parameters(void (*)(_kt_P...)) {
     _KT_REFLECT_OBJECT void* const _kt_symbol = (void*)&_KT_REFLECT_STRIP _kt_name; \
     }
 
+// A function that returns the address of a kernel of a template, by which NVRTC finds its symbol: by
+// the kernel's own name it crashes where the template's declaration has an error (12.9).
+#define KERNELTK_TEMPLATE(_kt_symbol, _kt_name)            \
+    static __host__ __device__ constexpr auto _kt_symbol() { \
+        return &_KT_REFLECT_STRIP _kt_name;                \
+    }
+
 #endif

@@ -73,6 +73,26 @@ def test_kernels_that_launch_kernels() -> None:
     assert kerneltk.RawKernel(code, "f", ("-rdc=true",)).compile_for("sm_90").code
 
 
+def test_an_unknown_type_in_a_template_that_nvrtc_compiles() -> None:
+    code = "template <class T> __global__ void k(Flaot* x, T y) {}\n"
+    # NVRTC takes it for a variable, and crashes where such a variable is asked for by its name.
+    module = kerneltk.RawModule(code=code, name_expressions=["k<int>"])
+    with pytest.raises(CompileError, match='"Flaot" is undefined'):
+        module.compile_for("sm_90")
+    code = "template <class T> __global__ void k(T* x);"
+    with pytest.raises(CompileError, match="'k<int>' has no definition"):
+        kerneltk.RawModule(code=code, name_expressions=["k<int>"]).compile_for("sm_90")
+
+
+def test_parts_of_thrust_that_nvrtc_does_not_compile(tmp_path: Path) -> None:
+    (tmp_path / "t.cu").write_text(
+        "#include <thrust/device_ptr.h>\n"
+        "__global__ void f(int* x) { thrust::device_ptr<int> p(x); p[0] = 1; }\n"
+    )
+    with pytest.raises(CompileError, match=r"Hint: NVRTC compiles .* backend=\"nvcc\" compiles"):
+        kerneltk.load(tmp_path / "t.cu").compile_for("sm_90")
+
+
 @pytest.mark.parametrize("target", ["sm_90", "host"])
 def test_static_shared_memory_that_no_block_has(target: str) -> None:
     code = (
