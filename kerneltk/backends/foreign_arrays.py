@@ -27,10 +27,10 @@ from kerneltk.interop import torch_tensors
 from kerneltk.interop.exchange import GPUS
 from kerneltk.interop.protocols import (
     MISSING,
-    DlpackArray,
     attempt,
     cuda_memory,
     dlpack_device,
+    dlpack_memory,
     host_array,
     member,
 )
@@ -40,6 +40,7 @@ Caller = Callable[[Any], Any]
 """Turns one of the backend's arrays into the caller's kind."""
 
 _HOST_DEVICES = (1, 3)  # kDLCPU, kDLCUDAHost
+_LEGACY = 1  # the name of the default stream in the protocols, where 0 has no meaning
 
 
 def _cuda_backend() -> DeviceBackend:
@@ -143,15 +144,15 @@ def import_array(value: Any) -> Imported | None:
     says_stream = not isinstance(interface, dict) or "stream" in interface
     if interface is not MISSING and says_stream:
         return _import_cuda(value, interface)
-    kind = dlpack_device(value)
-    if kind in GPUS:
-        return _import_dlpack(value)
-    if kind in _HOST_DEVICES:
-        take = _host_backend().from_dlpack
-        return Imported(attempt(value, "__dlpack__", lambda: take(value)), _converter_for(value))
+    device = dlpack_device(value)
+    if device is not None and device[0] in GPUS:
+        return _import_dlpack(value, *device)
+    if device is not None and device[0] in _HOST_DEVICES:
+        array = attempt(value, "__dlpack__", lambda: np.from_dlpack(value))
+        return Imported(array, _converter_for(value))
     if interface is not MISSING:
         return _import_cuda(value, interface)
-    if kind is not None:
+    if device is not None:
         raise _out_of_reach(value)
     if member(value, "__array_interface__", MISSING) is not MISSING:
         return Imported(host_array(value), _converter_for(value))
@@ -186,26 +187,28 @@ _TORCH = torch_tensors.TorchLibrary()
 def _import_cuda(value: Any, interface: Any) -> Imported:
     backend = _cuda_backend()
     memory, stream = cuda_memory(value, interface)
-    array = backend.wrap(memory)
-    home = backend.home(array)
+    device, is_its_own = backend.place_of(memory)
+    array = backend.wrap(memory, device)
     if stream is not None:
-        home = Home(0 if stream == 1 else stream, home.device, asked=True)
+        home = Home(0 if stream == 1 else stream, device, asked=True)
     elif _root(value) == "numba":
-        home = Home(0, home.device)  # where numba's work goes that names no stream
+        home = Home(0, device)  # where numba's work goes that names no stream
     else:
-        home = Home(home.stream, home.device, kept=value)
+        home = Home(backend.home(array).stream, device, kept=value)
     lock = _READ_ONLY if memory.read_only else None
-    return Imported(array, _converter_for(value), home, lock, device=backend.device_of(array))
+    return Imported(array, _converter_for(value), home, lock, None, device if is_its_own else None)
 
 
-def _import_dlpack(value: Any) -> Imported:
+def _import_dlpack(value: Any, kind: int, device: int) -> Imported:
     backend = _cuda_backend()
-    exporter = DlpackArray(value)  # CuPy's arrays do not say that they are read-only
-    array = attempt(value, "__dlpack__", lambda: backend.from_dlpack(exporter))
-    own = backend.home(array)  # the stream that the producer's work was ordered before
-    home = Home(own.stream, own.device, asked=True, kept=array)
-    lock = _READ_ONLY if exporter.is_read_only else None
-    return Imported(array, _converter_for(value), home, lock, device=backend.device_of(array))
+    with backend.on_device(device):
+        stream = backend.importing_stream(device)
+        memory = dlpack_memory(value, stream or _LEGACY)
+    array = backend.wrap(memory, device)
+    home = Home(stream, device, asked=True, kept=array)
+    lock = _READ_ONLY if memory.read_only else None
+    is_its_own = kind == GPUS[0] and memory.address
+    return Imported(array, _converter_for(value), home, lock, None, device if is_its_own else None)
 
 
 def _import_jax(value: Any) -> Imported | None:
@@ -222,9 +225,10 @@ def _import_jax(value: Any) -> Imported | None:
         raise ArgumentValueError(
             "An array of JAX's has no memory: it was deleted, or given away ('donate_argnums')."
         )
-    kind = dlpack_device(value)
-    if kind is None:
+    place = dlpack_device(value)
+    if place is None:
         return None
+    kind = place[0]
     is_buffer = isinstance(getattr(value, "writeable", None), bool)
     converter = _unchanged if is_buffer else _to_jax
     lock = None
@@ -239,7 +243,7 @@ def _import_jax(value: Any) -> Imported | None:
         return Imported(array, converter, lock=lock)
     if kind not in GPUS:
         raise _out_of_reach(value)
-    found = _import_dlpack(value)
+    found = _import_dlpack(value, *place)
     home = found.home
     if is_buffer and home is not None:
         home = Home(
