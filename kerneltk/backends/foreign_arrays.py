@@ -40,6 +40,7 @@ Caller = Callable[[Any], Any]
 """Turns one of the backend's arrays into the caller's kind."""
 
 _HOST_DEVICES = (1, 3)  # kDLCPU, kDLCUDAHost
+_CUDA = "__cuda_array_interface__"
 _LEGACY = 1  # the name of the default stream in the protocols, where 0 has no meaning
 
 
@@ -124,6 +125,9 @@ def import_array(value: Any) -> Imported | None:
     Raises ArgumentTypeError for an array that cannot be taken (on a device of another kind, masked,
     or against its own protocol), ArgumentValueError where there is no memory where it says.
     """
+    known = _importers.get(type(value))
+    if known is not None:
+        return known(value)
     if isinstance(value, type):
         return None
     if isinstance(value, np.generic | bool | int | float | complex | str | bytes | list | tuple):
@@ -138,8 +142,12 @@ def import_array(value: Any) -> Imported | None:
     if torch_tensors.is_tensor(value):
         return _import_tensor(value)
     if _root(value) in _JAX:
+        _importers[type(value)] = _import_jax
         return _import_jax(value)
-    interface = member(value, "__cuda_array_interface__", MISSING)
+    interface = member(value, _CUDA, MISSING)
+    if interface is not MISSING and _root(value) == "numba":
+        _importers[type(value)] = _import_numba
+        return _import_numba(value)
     # Without a word on streams in the one protocol, the other orders them.
     says_stream = not isinstance(interface, dict) or "stream" in interface
     if interface is not MISSING and says_stream:
@@ -149,14 +157,18 @@ def import_array(value: Any) -> Imported | None:
         return _import_dlpack(value, *device)
     if device is not None and device[0] in _HOST_DEVICES:
         array = attempt(value, "__dlpack__", lambda: np.from_dlpack(value))
-        return Imported(array, _converter_for(value))
+        return Imported(array, _unchanged)
     if interface is not MISSING:
         return _import_cuda(value, interface)
     if device is not None:
         raise _out_of_reach(value)
     if member(value, "__array_interface__", MISSING) is not MISSING:
-        return Imported(host_array(value), _converter_for(value))
+        return Imported(host_array(value), _unchanged)
     return None
+
+
+# What takes the arrays of classes that have been seen, of libraries that programs import once.
+_importers: dict[type, Callable[[Any], Imported | None]] = {}
 
 
 def _out_of_reach(value: Any) -> ArgumentTypeError:
@@ -184,19 +196,25 @@ def _import_tensor(tensor: Any) -> Imported:
 _TORCH = torch_tensors.TorchLibrary()
 
 
-def _import_cuda(value: Any, interface: Any) -> Imported:
+def _import_numba(value: Any) -> Imported:
+    return _import_cuda(value, attempt(value, _CUDA, lambda: value.__cuda_array_interface__), True)
+
+
+def _import_cuda(value: Any, interface: Any, is_numbas: bool = False) -> Imported:
+    """An array by its interface. Work of numba's that names no stream goes to the default one."""
     backend = _cuda_backend()
     memory, stream = cuda_memory(value, interface)
     device, is_its_own = backend.place_of(memory)
     array = backend.wrap(memory, device)
     if stream is not None:
         home = Home(0 if stream == 1 else stream, device, asked=True)
-    elif _root(value) == "numba":
-        home = Home(0, device)  # where numba's work goes that names no stream
+    elif is_numbas:
+        home = Home(0, device)
     else:
         home = Home(backend.home(array).stream, device, kept=value)
     lock = _READ_ONLY if memory.read_only else None
-    return Imported(array, _converter_for(value), home, lock, None, device if is_its_own else None)
+    converter = _to_numba if is_numbas else _unchanged
+    return Imported(array, converter, home, lock, None, device if is_its_own else None)
 
 
 def _import_dlpack(value: Any, kind: int, device: int) -> Imported:
@@ -208,7 +226,7 @@ def _import_dlpack(value: Any, kind: int, device: int) -> Imported:
     home = Home(stream, device, asked=True, kept=array)
     lock = _READ_ONLY if memory.read_only else None
     is_its_own = kind == GPUS[0] and memory.address
-    return Imported(array, _converter_for(value), home, lock, None, device if is_its_own else None)
+    return Imported(array, _unchanged, home, lock, None, device if is_its_own else None)
 
 
 def _import_jax(value: Any) -> Imported | None:
@@ -284,6 +302,8 @@ def host_scalars_as_numbers(args: Sequence[Any]) -> tuple[Any, ...]:
     without dimensions is the number in it, whose dtype decides nothing. Raises ArgumentTypeError
     where the number cannot be read.
     """
+    if "torch" not in sys.modules:
+        return tuple(args)
     tensors = [k for k, value in enumerate(args) if torch_tensors.is_tensor(value)]
     found = list(args)
     if len(tensors) > 1 and "cuda" in (kinds := [_kind_of_device(args[k]) for k in tensors]):
@@ -356,7 +376,7 @@ class Adoption:
         `key` is what the array is called in :meth:`check_writes`; `name_of` is that of messages.
         With `keep_subclasses` an instance of a subclass of NumPy's class stays one.
         """
-        own = backend_of(value)
+        own = None if type(value) in _importers else backend_of(value)
         if own is not None and (
             not own.capabilities.is_fallback
             or type(value) is np.ndarray
@@ -525,10 +545,6 @@ def _unchanged(array: Any) -> Any:
 _JAX = ("jax", "jaxlib")
 
 
-def _converter_for(value: Any) -> Caller:
-    return _to_numba if _root(value) == "numba" else _unchanged
-
-
 def _to_torch(array: Any) -> Any:
     reversed_axes = [axis for axis, step in enumerate(array.strides) if step < 0]
     if reversed_axes:  # torch has no such views: its own 'flip' copies
@@ -555,7 +571,7 @@ def _to_jax(array: Any) -> Any:
         )
     if isinstance(array, np.ndarray) and array.dtype.kind == "V":  # one that NumPy has not
         return jax.numpy.asarray(array)
-    return attempt(array, "__dlpack__", lambda: jax.numpy.from_dlpack(array))
+    return attempt(array, "__dlpack__", lambda: jax.dlpack.from_dlpack(array))
 
 
 def _to_numba(array: Any) -> Any:
@@ -564,6 +580,6 @@ def _to_numba(array: Any) -> Any:
     # The array is bound to the launch's stream; by default numba would wait for the work as well.
     return attempt(
         array,
-        "__cuda_array_interface__",
+        _CUDA,
         lambda: cuda.as_cuda_array(array, sync=False),  # type: ignore[no-untyped-call,unused-ignore]
     )
