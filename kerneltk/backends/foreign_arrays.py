@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -209,12 +209,15 @@ def _import_cuda(value: Any, interface: Any, is_numbas: bool = False) -> Importe
     if stream is not None:
         home = Home(0 if stream == 1 else stream, device, asked=True)
     elif is_numbas:
-        home = Home(0, device)
+        home = _numbas_home(device)
     else:
         home = Home(backend.home(array).stream, device, kept=value)
     lock = _READ_ONLY if memory.read_only else None
     converter = _to_numba if is_numbas else _unchanged
     return Imported(array, converter, home, lock, None, device if is_its_own else None)
+
+
+_numbas_home = cache(partial(Home, 0))  # by the device
 
 
 def _import_dlpack(value: Any, kind: int, device: int) -> Imported:

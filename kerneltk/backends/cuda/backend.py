@@ -11,7 +11,7 @@ import math
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
@@ -626,11 +626,11 @@ _UNREGISTERED = 0  # cudaMemoryTypeUnregistered
 
 def _pointer_attributes(address: int) -> Any:
     """What the runtime knows of an address; None where that is nothing."""
-    with suppress(cupy.cuda.runtime.CUDARuntimeError):
+    try:
         known = cupy.cuda.runtime.pointerGetAttributes(address)
-        if known.type != _UNREGISTERED:
-            return known
-    return None
+    except cupy.cuda.runtime.CUDARuntimeError:
+        return None
+    return known if known.type != _UNREGISTERED else None
 
 
 # Not initialized, invalid context, context is destroyed: the thread has made no call yet that
