@@ -26,7 +26,9 @@ from kerneltk import (
     jit,
 )
 from kerneltk.backends.cuda.backend import CudaBackend
+from kerneltk.cuda_cpp.kernel import RawDispatcher
 from kerneltk.interop.streams import stream_handle, stream_in_brackets
+from kerneltk.jit.launch.launcher import JitDispatcher
 
 from ..dry_gpu import CUPY, TORCH, DryGpu, gpu  # noqa: F401 (a fixture)
 from ..fake_torch import Tensor
@@ -315,13 +317,29 @@ def test_an_array_that_names_none(gpu: DryGpu, words: Any) -> None:  # noqa: F81
     assert order(gpu) == [("launch", CUPY), ("record", CUPY)]
 
 
-def test_numbas_arrays_go_to_numbas_stream(gpu: DryGpu) -> None:  # noqa: F811
+@each_front_end
+def test_numbas_arrays_go_to_numbas_stream(
+    make: Any,
+    gpu: DryGpu,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     class Device(ByInterface):
         pass
 
     Device.__module__ = "numba.cuda.devicearray"
-    make_elementwise()(Device(4, stream=None), Device(4, stream=None))
-    assert order(gpu) == [("launch", 0)]
+    launch, size, described = make(), size_of_output(make), []
+    for kind in (JitDispatcher, RawDispatcher):
+        known = kind._described
+        monkeypatch.setattr(
+            kind, "_described", lambda *args, known=known: described.append(0) or known(*args)
+        )
+    for _ in range(3):
+        launch(Device(4, stream=None), Device(size, stream=None))
+        assert launches(gpu) == [0]
+        gpu.log.clear()
+        assert len(described) in (0, 1)  # then the launcher is that of the imported arrays
+    launch(Device(4, stream=7), gpu.array(size))
+    assert order(gpu)[-2:] == [("record", 7), ("wait", CUPY)]
 
 
 class Exporter:
