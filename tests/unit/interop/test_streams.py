@@ -340,6 +340,8 @@ def test_numbas_arrays_go_to_numbas_stream(
         assert len(described) in (0, 1)  # then the launcher is that of the imported arrays
     launch(Device(4, stream=7), gpu.array(size))
     assert order(gpu)[-2:] == [("record", 7), ("wait", CUPY)]
+    with pytest.raises(ArgumentValueError, match="is written, but it is read-only"):
+        launch(Device(4, stream=None), Device(size, read_only=True, stream=None))
 
 
 class Exporter:
