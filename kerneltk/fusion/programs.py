@@ -140,8 +140,7 @@ class Programs:
     def call_again(self, args: tuple[Any, ...]) -> Any:
         """A call that the last shortcut is not for."""
         imported = self._imported.get(_import_key(args)) if self._imported else None
-        if imported is not None and imported is not self._fused._shortcut:
-            self._fused._shortcut = imported
+        if imported is not None:  # the last shortcut stays: calls on own arrays are the shortest
             return imported(*args)
         key = _shape_key(args)
         run = self.by_shape.get(key)
@@ -337,8 +336,8 @@ class Programs:
             make = shortcut_maker(program, own, own, backend)
             if make is not None:
                 written = {program.argument(array) for array in program.written}
-                call = ImportedCall(args, make(refuse_others), written, self._fused._first, _mapped)
-                self._fused._shortcut = self._imported[_import_key(args)] = call
+                call = ImportedCall(args, make(refuse_others), written, self._searched, _mapped)
+                self._imported[_import_key(args)] = call
             return
         self._fused._shortcut = make(self._fused._first)
         key = _shape_key(args)

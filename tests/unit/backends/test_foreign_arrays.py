@@ -178,6 +178,11 @@ def test_repeated_calls_import_and_describe_nothing(
         np.testing.assert_allclose(result.array, x + 0.5)
         # Kernels of elements take all sizes.
         assert len(described) == (count if isinstance(function, Fused) else 1)
+    if isinstance(function, Fused):
+        function(np.ones(2), 2.0)
+        shortcut = function._shortcut
+        function(Tensor(np.ones(2)), 2.0)
+        assert function._shortcut is shortcut
     sparse = Tensor(np.ones(2))
     sparse.layout = "sparse"
     with pytest.raises(ArgumentTypeError, match="layout 'sparse' cannot be passed"):
