@@ -427,13 +427,9 @@ class Backend(Compiler, Protocol):
     def check_usable(self, array: Any, name: str, written: bool) -> None:
         """Raise ArgumentValueError if `array` cannot be used on the current device."""
 
-    def from_dlpack(self, value: Any) -> Any:
-        """Return another library's array as one of this backend's, by DLPack, without a copy."""
-
-    def wrap(self, memory: Memory, device: int | None = None) -> Any:
-        """Return memory of another library as one of this backend's arrays, without a copy; raises
-        ArgumentValueError for what the backend does not reach. `device` is the memory's, if that
-        is known.
+    def wrap(self, memory: Memory, device: int = 0) -> Any:
+        """Return memory of another library, on a device, as one of this backend's arrays, without a
+        copy.
         """
 
     def empty(self, shape: Sequence[int], dtype: np.dtype[Any], order: str) -> Any:
@@ -532,6 +528,18 @@ class DeviceBackend(Backend, Protocol):
 
     def home(self, array: Any) -> Home:
         """Return where the work of this backend's own library on an array is queued."""
+
+    def importing_stream(self, device: int) -> int:
+        """Return the handle of the library's current stream on a device, for an array that is
+        taken by DLPack. Raises LaunchError while that is captured: a graph cannot wait for what
+        another library has done.
+        """
+
+    def place_of(self, memory: Memory) -> tuple[int, bool]:
+        """Return the number of the device that another library's memory is on, and whether it is
+        that device's alone: not managed, pinned, or none. Raises ArgumentValueError if no GPU
+        reaches it.
+        """
 
     def device_of(self, array: Any) -> int | None:
         """Return the number of the device whose memory an array is in; None for memory of all

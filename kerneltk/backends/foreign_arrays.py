@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -22,15 +22,21 @@ from kerneltk.backends.base import backend_named as backend_named
 from kerneltk.backends.base import backend_of as backend_of
 from kerneltk.backends.base import default_backend as default_backend
 from kerneltk.core.recorders import current_recorder, recorders
-from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet, render_message
+from kerneltk.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    KernelToolkitError,
+    Snippet,
+    render_message,
+)
 from kerneltk.interop import torch_tensors
 from kerneltk.interop.exchange import GPUS
 from kerneltk.interop.protocols import (
     MISSING,
-    DlpackArray,
     attempt,
     cuda_memory,
     dlpack_device,
+    dlpack_memory,
     host_array,
     member,
 )
@@ -40,6 +46,8 @@ Caller = Callable[[Any], Any]
 """Turns one of the backend's arrays into the caller's kind."""
 
 _HOST_DEVICES = (1, 3)  # kDLCPU, kDLCUDAHost
+_CUDA = "__cuda_array_interface__"
+_LEGACY = 1  # the name of the default stream in the protocols, where 0 has no meaning
 
 
 def _cuda_backend() -> DeviceBackend:
@@ -97,6 +105,14 @@ def common_backend(
     return None if found is None else found[1]
 
 
+Lock = tuple[str, str]
+"""Why no kernel must write to an array, and a hint."""
+
+
+def _unchanged(array: Any) -> Any:
+    return array
+
+
 class Imported(NamedTuple):
     """Another library's array as one of a backend's own, which shares its memory.
 
@@ -109,7 +125,7 @@ class Imported(NamedTuple):
     array: Any
     converter: Caller
     home: Home | None = None
-    lock: tuple[str, str] | None = None
+    lock: Lock | None = None
     note_write: Callable[[], None] | None = None
     device: int | None = None
 
@@ -123,6 +139,9 @@ def import_array(value: Any) -> Imported | None:
     Raises ArgumentTypeError for an array that cannot be taken (on a device of another kind, masked,
     or against its own protocol), ArgumentValueError where there is no memory where it says.
     """
+    known = _importers.get(type(value))
+    if known is not None:
+        return known(value)
     if isinstance(value, type):
         return None
     if isinstance(value, np.generic | bool | int | float | complex | str | bytes | list | tuple):
@@ -137,25 +156,33 @@ def import_array(value: Any) -> Imported | None:
     if torch_tensors.is_tensor(value):
         return _import_tensor(value)
     if _root(value) in _JAX:
+        _importers[type(value)] = _import_jax
         return _import_jax(value)
-    interface = member(value, "__cuda_array_interface__", MISSING)
+    interface = member(value, _CUDA, MISSING)
+    if interface is not MISSING and _root(value) == "numba":
+        _importers[type(value)] = _import_numba
+        return _import_numba(value)
     # Without a word on streams in the one protocol, the other orders them.
     says_stream = not isinstance(interface, dict) or "stream" in interface
     if interface is not MISSING and says_stream:
         return _import_cuda(value, interface)
-    kind = dlpack_device(value)
-    if kind in GPUS:
-        return _import_dlpack(value)
-    if kind in _HOST_DEVICES:
-        take = _host_backend().from_dlpack
-        return Imported(attempt(value, "__dlpack__", lambda: take(value)), _converter_for(value))
+    device = dlpack_device(value)
+    if device is not None and device[0] in GPUS:
+        return _import_dlpack(value, *device)
+    if device is not None and device[0] in _HOST_DEVICES:
+        array = attempt(value, "__dlpack__", lambda: np.from_dlpack(value))
+        return Imported(array, _unchanged)
     if interface is not MISSING:
         return _import_cuda(value, interface)
-    if kind is not None:
+    if device is not None:
         raise _out_of_reach(value)
     if member(value, "__array_interface__", MISSING) is not MISSING:
-        return Imported(host_array(value), _converter_for(value))
+        return Imported(host_array(value), _unchanged)
     return None
+
+
+# What takes the arrays of classes that have been seen, of libraries that programs import once.
+_importers: dict[type, Callable[[Any], Imported | None]] = {}
 
 
 def _out_of_reach(value: Any) -> ArgumentTypeError:
@@ -183,29 +210,46 @@ def _import_tensor(tensor: Any) -> Imported:
 _TORCH = torch_tensors.TorchLibrary()
 
 
-def _import_cuda(value: Any, interface: Any) -> Imported:
+def _import_numba(value: Any) -> Imported:
+    return _import_cuda(value, attempt(value, _CUDA, lambda: value.__cuda_array_interface__), True)
+
+
+def _import_cuda(value: Any, interface: Any, is_numbas: bool = False) -> Imported:
+    """An array by its interface. Work of numba's that names no stream goes to the default one."""
     backend = _cuda_backend()
     memory, stream = cuda_memory(value, interface)
-    array = backend.wrap(memory)
-    home = backend.home(array)
+    device, is_its_own = backend.place_of(memory)
+    array = backend.wrap(memory, device)
     if stream is not None:
-        home = Home(0 if stream == 1 else stream, home.device, asked=True)
-    elif _root(value) == "numba":
-        home = Home(0, home.device)  # where numba's work goes that names no stream
+        home = Home(0 if stream == 1 else stream, device, asked=True)
+    elif is_numbas:
+        home = _numbas_home(device)
     else:
-        home = Home(home.stream, home.device, kept=value)
+        home = Home(backend.home(array).stream, device, kept=value)
     lock = _READ_ONLY if memory.read_only else None
-    return Imported(array, _converter_for(value), home, lock, device=backend.device_of(array))
+    converter = _to_numba if is_numbas else _unchanged
+    return Imported(array, converter, home, lock, None, device if is_its_own else None)
 
 
-def _import_dlpack(value: Any) -> Imported:
+_numbas_home = cache(partial(Home, 0))  # by the device
+
+
+def _import_dlpack(
+    value: Any, kind: int, device: int, converter: Caller = _unchanged, lock: Lock | None = None
+) -> Imported:
     backend = _cuda_backend()
-    exporter = DlpackArray(value)  # CuPy's arrays do not say that they are read-only
-    array = attempt(value, "__dlpack__", lambda: backend.from_dlpack(exporter))
-    own = backend.home(array)  # the stream that the producer's work was ordered before
-    home = Home(own.stream, own.device, asked=True, kept=array)
-    lock = _READ_ONLY if exporter.is_read_only else None
-    return Imported(array, _converter_for(value), home, lock, device=backend.device_of(array))
+    with backend.on_device(device):
+        stream = backend.importing_stream(device)
+        if lock is not None and value.dtype.kind in "iufc":
+            # In half the time; what it does not read is whether it is read-only, and other dtypes.
+            array = attempt(value, "__dlpack__", lambda: backend.array_library.from_dlpack(value))
+        else:
+            memory = dlpack_memory(value, stream or _LEGACY)
+            array = backend.wrap(memory, device)
+            lock = lock or (_READ_ONLY if memory.read_only else None)
+    home = Home(stream, device, asked=True, kept=array)
+    is_its_own = kind == GPUS[0] and array.size
+    return Imported(array, converter, home, lock, None, device if is_its_own else None)
 
 
 def _import_jax(value: Any) -> Imported | None:
@@ -222,9 +266,10 @@ def _import_jax(value: Any) -> Imported | None:
         raise ArgumentValueError(
             "An array of JAX's has no memory: it was deleted, or given away ('donate_argnums')."
         )
-    kind = dlpack_device(value)
-    if kind is None:
+    place = dlpack_device(value)
+    if place is None:
         return None
+    kind = place[0]
     is_buffer = isinstance(getattr(value, "writeable", None), bool)
     converter = _unchanged if is_buffer else _to_jax
     lock = None
@@ -239,16 +284,16 @@ def _import_jax(value: Any) -> Imported | None:
         return Imported(array, converter, lock=lock)
     if kind not in GPUS:
         raise _out_of_reach(value)
-    found = _import_dlpack(value)
-    home = found.home
-    if is_buffer and home is not None:
-        home = Home(
-            home.stream,
-            home.device,
-            unknown=f"The stream of an object of type '{type(value).__name__}' is not known.\n"
-            "  Hint: pass 'stream=ctx.stream', of the callback's first argument.",
-        )
-    return found._replace(converter=converter, home=home, lock=lock)
+    found = _import_dlpack(value, *place, converter, lock)
+    if not is_buffer or found.home is None:
+        return found
+    home = Home(
+        found.home.stream,
+        found.home.device,
+        unknown=f"The stream of an object of type '{type(value).__name__}' is not known.\n"
+        "  Hint: pass 'stream=ctx.stream', of the callback's first argument.",
+    )
+    return found._replace(home=home, lock=lock)
 
 
 NameOf = Callable[[Any], tuple[str, Snippet | None]]
@@ -280,6 +325,8 @@ def host_scalars_as_numbers(args: Sequence[Any]) -> tuple[Any, ...]:
     without dimensions is the number in it, whose dtype decides nothing. Raises ArgumentTypeError
     where the number cannot be read.
     """
+    if "torch" not in sys.modules:
+        return tuple(args)
     tensors = [k for k, value in enumerate(args) if torch_tensors.is_tensor(value)]
     found = list(args)
     if len(tensors) > 1 and "cuda" in (kinds := [_kind_of_device(args[k]) for k in tensors]):
@@ -352,7 +399,7 @@ class Adoption:
         `key` is what the array is called in :meth:`check_writes`; `name_of` is that of messages.
         With `keep_subclasses` an instance of a subclass of NumPy's class stays one.
         """
-        own = backend_of(value)
+        own = None if type(value) in _importers else backend_of(value)
         if own is not None and (
             not own.capabilities.is_fallback
             or type(value) is np.ndarray
@@ -479,6 +526,28 @@ class Adoption:
         return converter(output)
 
 
+def imported_launch(args: Sequence[Any]) -> tuple[tuple[Any, ...], Adoption] | None:
+    """The arguments of a launch with numba's arrays as the backend's own, where the launch is the
+    same with these: any kernel may write to them, and all others are CuPy's or numbers.
+    """
+    others = [kind for kind in map(type, args) if _importers.get(kind) is not _import_numba]
+    if len(others) == len(args):
+        return None
+    own = _cuda_backend().array_type
+    if not all(kind is own or issubclass(kind, _NUMBERS) for kind in others):
+        return None
+    adoption = Adoption()
+    try:
+        values = tuple([adoption.take(value, k)[1] for k, value in enumerate(args)])
+        adoption.check_writes(lambda key: True, lambda key: ("", None))
+    except KernelToolkitError:
+        return None  # who describes the call raises it with the parameter's name
+    return values, adoption
+
+
+_NUMBERS = int, float, complex, np.number, np.bool_
+
+
 def _locked(lock: tuple[str, str], name: str, snippet: Snippet | None) -> ArgumentValueError:
     """The error for an array that a kernel must not write to."""
     sentence = f"The array for parameter '{name}' is written, but {lock[0]}."
@@ -514,15 +583,7 @@ def _check_write(value: Any, named: Callable[[], tuple[str, Snippet | None]]) ->
         raise _locked(lock, *named())
 
 
-def _unchanged(array: Any) -> Any:
-    return array
-
-
 _JAX = ("jax", "jaxlib")
-
-
-def _converter_for(value: Any) -> Caller:
-    return _to_numba if _root(value) == "numba" else _unchanged
 
 
 def _to_torch(array: Any) -> Any:
@@ -551,7 +612,7 @@ def _to_jax(array: Any) -> Any:
         )
     if isinstance(array, np.ndarray) and array.dtype.kind == "V":  # one that NumPy has not
         return jax.numpy.asarray(array)
-    return attempt(array, "__dlpack__", lambda: jax.numpy.from_dlpack(array))
+    return attempt(array, "__dlpack__", lambda: jax.dlpack.from_dlpack(array))
 
 
 def _to_numba(array: Any) -> Any:
@@ -560,6 +621,6 @@ def _to_numba(array: Any) -> Any:
     # The array is bound to the launch's stream; by default numba would wait for the work as well.
     return attempt(
         array,
-        "__cuda_array_interface__",
+        _CUDA,
         lambda: cuda.as_cuda_array(array, sync=False),  # type: ignore[no-untyped-call,unused-ignore]
     )

@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -38,9 +37,10 @@ from kerneltk.fusion.trace.users import (
     with_parts,
 )
 from kerneltk.interop import exchange
+from kerneltk.interop.protocols import member
 from kerneltk.launch import compiled
 from kerneltk.launch.compiled import is_outdated
-from kerneltk.launch.dispatch import launched
+from kerneltk.launch.dispatch import ImportedCall, launched, refuse_others
 from kerneltk.launch.shortcuts import MISSING, Distance, Kind, Steps, shortcut_of
 
 if TYPE_CHECKING:
@@ -131,6 +131,7 @@ class Programs:
         self.by_kinds: BoundedTable[Any, Kinds] = BoundedTable(_MOST_KINDS)
         # What runs a call; where numbers decide which of several programs does, all of these.
         self.by_shape: BoundedTable[Any, Any] = BoundedTable(MAX_PLANS)
+        self._imported: BoundedTable[Any, ImportedCall] = BoundedTable(MAX_PLANS)
         # Keys of numbers from outside that have changed; None where they have to be constants.
         self._varying: set[Any] | None = set()
 
@@ -138,6 +139,9 @@ class Programs:
 
     def call_again(self, args: tuple[Any, ...]) -> Any:
         """A call that the last shortcut is not for."""
+        imported = self._imported.get(_import_key(args)) if self._imported else None
+        if imported is not None:  # the last shortcut stays: calls on own arrays are the shortest
+            return imported(*args)
         key = _shape_key(args)
         run = self.by_shape.get(key)
         if type(run) is Kinds:
@@ -187,8 +191,7 @@ class Programs:
         is_own = all(given is value for given, value in zip(values, own, strict=True))
 
         def launch(handle: int | None) -> Any:
-            with nullcontext() if handle is None else backend.stream_context(handle):
-                return run(*own)
+            return run(*own)
 
         result = launched(adoption, None, launch, _as_it_is if is_own else _mapped)
         if (
@@ -330,6 +333,11 @@ class Programs:
         """Have the next equal call find its program at once: as the last one, or by its shapes."""
         make = shortcut_maker(program, args, own, backend)
         if make is None:
+            make = shortcut_maker(program, own, own, backend)
+            if make is not None:
+                written = {program.argument(array) for array in program.written}
+                call = ImportedCall(args, make(refuse_others), written, self._searched, _mapped)
+                self._imported[_import_key(args)] = call
             return
         self._fused._shortcut = make(self._fused._first)
         key = _shape_key(args)
@@ -427,6 +435,12 @@ def _shape_key(args: Sequence[Any]) -> Any:
     except (TypeError, ValueError):  # as in `_kinds`
         return None
     return made
+
+
+def _import_key(args: Sequence[Any]) -> Any:
+    """What decides the shortcut of a call whose arrays are imported."""
+    shapes = [member(value, "shape") for value in args]
+    return *map(type, args), *(shape if type(shape) is tuple else None for shape in shapes)
 
 
 def _forget(programs: weakref.ref[Programs], key: Any) -> None:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kerneltk.core.dtypes import bfloat16
 from kerneltk.core.records import lasting_lock
 
 
@@ -127,10 +128,25 @@ _FLOAT8 = {
     11: "float8_e4m3fnuz", 12: "float8_e5m2", 13: "float8_e5m2fnuz", 14: "float8_e8m0fnu",
 }  # fmt: skip
 _BFLOAT, _BOOL = 4, 6
+SAME_NAMES = frozenset((
+    "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
+    "float16", "float32", "float64", "complex64", "complex128",
+))  # fmt: skip
+"""The dtypes that NumPy and other libraries call alike."""
 
 
-def dtype_name(code: int, bits: int) -> str | None:
-    """The name of the dtype for DLPack's code and a number of bits; None where there is none.
+def float8(name: str) -> np.dtype[Any] | None:
+    """A dtype of `ml_dtypes`; None if that is not installed, or has none of that name."""
+    try:
+        import ml_dtypes
+    except ImportError:
+        return None
+    found = getattr(ml_dtypes, name, None)
+    return None if found is None else np.dtype(found)
+
+
+def dtype_of(code: int, bits: int) -> np.dtype[Any] | None:
+    """The dtype for DLPack's code and a number of bits; None where there is none.
 
     Parameters
     ----------
@@ -139,10 +155,9 @@ def dtype_name(code: int, bits: int) -> str | None:
     bits : int
         Of one element.
     """
-    if code in _CODES:
-        return f"{_CODES[code]}{bits}"
     if code == _BFLOAT and bits == 16:
-        return "bfloat16"
-    if code == _BOOL and bits == 8:
-        return "bool"
-    return _FLOAT8.get(code) if bits == 8 else None
+        return bfloat16()
+    if code in _FLOAT8 and bits == 8:
+        return float8(_FLOAT8[code])
+    name = "bool" if code == _BOOL and bits == 8 else f"{_CODES.get(code)}{bits}"
+    return np.dtype(name) if name in SAME_NAMES else None

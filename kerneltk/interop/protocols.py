@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 import reprlib
+import struct
 from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeVar
@@ -17,8 +18,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from kerneltk.core.arrays import byte_extent, c_strides
-from kerneltk.core.records import record
+from kerneltk.core.records import BoundedTable, record
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, KernelToolkitError
+from kerneltk.interop.exchange import dtype_of
 
 T = TypeVar("T")
 
@@ -51,15 +53,19 @@ class Memory:
 
     def __post_init__(self) -> None:
         if not self.address and 0 not in self.shape:
-            raise ArgumentValueError(
-                f"An array of type '{type(self.owner).__name__}' and shape {self.shape} has no "
-                "memory: its address is zero."
-            )
+            raise _without_memory(self.owner, self.shape)
 
     @property
     def extent(self) -> tuple[int, int]:
         """The first byte and one past the last, relative to the address."""
         return byte_extent(self.shape, self.strides, self.dtype.itemsize)
+
+
+def _without_memory(value: Any, shape: tuple[int, ...]) -> ArgumentValueError:
+    return ArgumentValueError(
+        f"An array of type '{type(value).__name__}' and shape {shape} has no memory: its address "
+        "is zero."
+    )
 
 
 _shown = reprlib.repr  # a class's own may raise, or be long
@@ -112,23 +118,40 @@ def cuda_memory(value: Any, interface: Any) -> tuple[Memory, int | None]:
             raise _unreadable(value, _CUDA, f"'{key}' is missing")
     if interface.get("mask") is not None:
         raise _masked(value)
-    shape = _integers(value, "shape", interface["shape"], 0)
-    dtype = _dtype_of(value, interface["typestr"], interface.get("descr"))
-    strides = interface.get("strides")
-    if strides is None:
-        steps = c_strides(shape, dtype.itemsize)
-    else:
-        steps = _integers(value, "strides", strides, -_MOST_BYTES)
-        if len(steps) != len(shape):
-            raise _unreadable(value, _CUDA, f"it has {len(shape)} extents and {len(steps)} strides")
+    said = interface["typestr"], interface["shape"], interface.get("strides")
+    try:
+        dtype, shape, strides, (low, high) = _layouts[said]
+    except (KeyError, TypeError):  # TypeError of lists
+        dtype, shape, strides = _layout(value, *said, interface.get("descr"))
+        low, high = byte_extent(shape, strides, dtype.itemsize)
+        if dtype.kind != "V" and type(said[1]) is type(said[2] or ()) is tuple:
+            _layouts[said] = dtype, shape, strides, (low, high)
     data = interface["data"]
     if not isinstance(data, tuple | list) or len(data) != 2 or not _is_integer(data[0]):
         raise _unreadable(value, _CUDA, f"'data' is {_shown(data)}, and no address with a flag")
-    memory = Memory(int(data[0]), dtype, shape, steps, value, bool(data[1]))
-    low, high = memory.extent
+    memory = Memory(int(data[0]), dtype, shape, strides, value, bool(data[1]))
     if not 0 <= memory.address + low <= memory.address + high < _MOST_BYTES:
         raise _unreadable(value, _CUDA, f"no memory has the bytes from {memory.address + low} on")
     return memory, _exported_stream(value, interface)
+
+
+# By what an interface says: most arrays are like others.
+_layouts: BoundedTable[Any, tuple[np.dtype[Any], tuple[int, ...], tuple[int, ...], Any]]
+_layouts = BoundedTable(256)
+
+
+def _layout(
+    value: Any, typestr: Any, shape: Any, strides: Any, descr: Any
+) -> tuple[np.dtype[Any], tuple[int, ...], tuple[int, ...]]:
+    """The dtype, shape and strides of an interface."""
+    extents = _integers(value, "shape", shape, 0)
+    dtype = _dtype_of(value, typestr, descr)
+    if strides is None:
+        return dtype, extents, c_strides(extents, dtype.itemsize)
+    steps = _integers(value, "strides", strides, -_MOST_BYTES)
+    if len(steps) != len(extents):
+        raise _unreadable(value, _CUDA, f"it has {len(extents)} extents and {len(steps)} strides")
+    return dtype, extents, steps
 
 
 def _exported_stream(value: Any, interface: dict[str, Any]) -> int | None:
@@ -219,9 +242,9 @@ def host_array(value: Any) -> np.ndarray[Any, Any]:
 # -- DLPack ----------------------------------------------------------------------------------------
 
 
-def dlpack_device(value: Any) -> int | None:
-    """The kind of the device that an array with DLPack is on, None for what has no DLPack; raises
-    ArgumentTypeError where it does not follow the protocol.
+def dlpack_device(value: Any) -> tuple[int, int] | None:
+    """The kind of the device that an array with DLPack is on, and the device's number; None for
+    what has no DLPack. Raises ArgumentTypeError where it does not follow the protocol.
     """
     name = "__dlpack_device__"
     if member(value, "__dlpack__") is None:
@@ -232,43 +255,52 @@ def dlpack_device(value: Any) -> int | None:
     device = attempt(value, name, method)
     if not isinstance(device, tuple | list) or len(device) != 2:
         raise _unreadable(value, name, f"it returns {_shown(device)}")
-    return attempt(value, name, lambda: int(device[0]))
+    return attempt(value, name, lambda: (int(device[0]), int(device[1])))
 
 
-class DlpackArray:
-    """Another library's array, as who imports it by DLPack sees it.
-
-    Attributes
-    ----------
-    is_read_only : bool
-        Whether the library has said, when it was imported, that it is read-only.
-    """
-
-    def __init__(self, value: Any) -> None:
-        self._value = value
-        self.is_read_only = False
-
-    def __dlpack_device__(self) -> Any:
-        """The device, as the library has it."""
-        return self._value.__dlpack_device__()
-
-    def __dlpack__(self, **options: Any) -> Any:
-        """The library's capsule."""
-        capsule = self._value.__dlpack__(**options)
-        self.is_read_only = _is_read_only(capsule)
-        return capsule
-
-
-_VERSIONED = b"dltensor_versioned"  # capsules of DLPack 1.0 and later, which have flags
-_FLAGS_OFFSET = 8 + 2 * ctypes.sizeof(ctypes.c_void_p)  # behind a version, a context and a function
+# A capsule of DLPack 1.0 and later has a version, a context, a function and flags in front of the
+# tensor: address, device and its number, dimensions, code, bits, lanes, shape, strides, offset.
+_VERSIONED = b"dltensor_versioned"
+_UNVERSIONED = b"dltensor"
+_FLAGS_OFFSET = 8 + 2 * ctypes.sizeof(ctypes.c_void_p)
 _READ_ONLY_FLAG = 1
+_TENSOR = struct.Struct("=QiiiBBHQQQ")
 
 
-def _is_read_only(capsule: Any) -> bool:
-    if not _capsule_is_valid(capsule, _VERSIONED):
-        return False
-    flags = ctypes.c_uint64.from_address(_capsule_pointer(capsule, _VERSIONED) + _FLAGS_OFFSET)
-    return bool(flags.value & _READ_ONLY_FLAG)
+def dlpack_memory(value: Any, stream: int) -> Memory:
+    """Where the elements of an array with DLPack lie, on a GPU; what the library has done to them
+    is ordered before what a stream does next. The capsule is the owner: it frees the tensor with
+    itself, as nothing else takes that. Raises ArgumentTypeError for an array that follows no
+    protocol, or of a dtype that NumPy has none for, and ArgumentValueError for one without memory.
+    """
+    return attempt(value, "__dlpack__", lambda: _dlpack_memory(value, stream))
+
+
+def _dlpack_memory(value: Any, stream: int) -> Memory:
+    try:
+        capsule = value.__dlpack__(stream=stream, max_version=(1, 0))
+    except TypeError:  # of a library that knows no versions
+        capsule = value.__dlpack__(stream=stream)
+    flags, is_versioned = 0, _capsule_is_valid(capsule, _VERSIONED)
+    address = _capsule_pointer(capsule, _VERSIONED if is_versioned else _UNVERSIONED)
+    if is_versioned:
+        flags = ctypes.c_uint64.from_address(address + _FLAGS_OFFSET).value
+        address += _FLAGS_OFFSET + 8
+    found = _TENSOR.unpack(ctypes.string_at(address, _TENSOR.size))
+    data, _, _, ndim, code, bits, lanes, extents, steps, offset = found
+    dtype = dtype_of(code, bits) if lanes == 1 else None
+    if dtype is None:
+        raise _unreadable(value, "__dlpack__", f"NumPy has no dtype of code {code}, {bits} bits")
+    shape = _words(extents, ndim)
+    strides = tuple([step * dtype.itemsize for step in _words(steps, ndim)]) if steps else None
+    if not data and 0 not in shape:
+        raise _without_memory(value, shape)
+    strides = c_strides(shape, dtype.itemsize) if strides is None else strides
+    return Memory(data + offset, dtype, shape, strides, capsule, bool(flags & _READ_ONLY_FLAG))
+
+
+def _words(address: int, count: int) -> tuple[int, ...]:
+    return struct.unpack(f"={count}q", ctypes.string_at(address, 8 * count)) if count else ()
 
 
 _capsule_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(

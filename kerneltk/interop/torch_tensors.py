@@ -84,7 +84,7 @@ def dtype_of(tensor: Any) -> np.dtype[Any]:
     if name == "bfloat16":
         return bfloat16()
     if name.startswith("float8_"):
-        found = _float8(name)
+        found = exchange.float8(name)
         if found is None:
             raise ArgumentTypeError(
                 f"A tensor of dtype '{tensor.dtype}' needs the package 'ml_dtypes', which defines "
@@ -97,7 +97,7 @@ def dtype_of(tensor: Any) -> np.dtype[Any]:
             "  Hint: pass 'x.int_repr()', with scale and zero point as arguments, or "
             "'x.dequantize()'."
         )
-    if name not in _SAME_NAMES:
+    if name not in exchange.SAME_NAMES:
         raise ArgumentTypeError(
             f"A tensor of dtype '{tensor.dtype}' cannot be passed to a kernel: NumPy has no such "
             "dtype.\n  Hint: pass its bytes, 'x.view(torch.uint8)'."
@@ -107,20 +107,6 @@ def dtype_of(tensor: Any) -> np.dtype[Any]:
 
 
 _known: dict[Any, np.dtype[Any]] = {}
-_SAME_NAMES = frozenset((
-    "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
-    "float16", "float32", "float64", "complex64", "complex128",
-))  # fmt: skip
-
-
-def _float8(name: str) -> np.dtype[Any] | None:
-    """A dtype of `ml_dtypes`; None if that is not installed, or has none of that name."""
-    try:
-        import ml_dtypes
-    except ImportError:
-        return None
-    found = getattr(ml_dtypes, name, None)
-    return None if found is None else np.dtype(found)
 
 
 def lock_of(tensor: Any) -> tuple[str, str] | None:
@@ -199,15 +185,6 @@ def new_tensor(
 
 
 # -- the C exchange table --------------------------------------------------------------------------
-
-
-def _named_dtype(code: int, bits: int) -> np.dtype[Any] | None:
-    name = exchange.dtype_name(code, bits)
-    if name == "bfloat16":
-        return bfloat16()
-    if name is not None and name.startswith("float8_"):
-        return _float8(name)
-    return np.dtype(name) if name in _SAME_NAMES else None
 
 
 def _note_writes_by(torch: Any) -> Callable[[list[Any]], None]:
@@ -323,7 +300,7 @@ def _tell_of_table(torch: Any) -> None:
         exchange.ExchangeLibrary(
             (kind, torch.nn.Parameter),
             table,
-            _named_dtype,
+            exchange.dtype_of,
             (kind.is_neg, kind.is_conj),
             kind.untyped_storage,
             kind.storage_offset,

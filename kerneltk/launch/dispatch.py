@@ -21,7 +21,8 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
+from contextlib import suppress
 from operator import is_
 from typing import Any, NamedTuple
 
@@ -31,9 +32,15 @@ from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import Backend, capabilities_of
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BackendName
-from kerneltk.core.recorders import Recordable
+from kerneltk.core.recorders import Recordable, recorders
 from kerneltk.core.records import MAX_PLANS, BoundedTable, cached_property, record
-from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet, render_message
+from kerneltk.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    KernelToolkitError,
+    Snippet,
+    render_message,
+)
 from kerneltk.interop.streams import stream_handle
 from kerneltk.interop.texture_objects import ObjectClass, class_of
 from kerneltk.launch.compiled import is_outdated
@@ -58,6 +65,65 @@ def launched(
     with adoption.launching(stream) as handle:
         result = run(handle)
         return adoption.give_back(result) if mapped is None else mapped(result, adoption.give_back)
+
+
+class _OtherArraysError(Exception):
+    """Imported arrays are others than a shortcut is for; nothing has been launched."""
+
+
+def refuse_others(*args: Any) -> Any:
+    """What a shortcut in an `ImportedCall` calls with arguments that it is not for."""
+    raise _OtherArraysError
+
+
+class ImportedCall:
+    """The shortcut of a call whose arrays Python imports: one of the imported arrays, and around it
+    what their libraries are owed.
+
+    Parameters
+    ----------
+    given : sequence
+        Arguments of the types that it is for.
+    shortcut : callable
+        Takes the imported arguments; calls `refuse_others` with others.
+    written : container of int
+        The arguments that are written to.
+    otherwise : callable
+        Takes all other calls, and those with an array that cannot be taken.
+    mapped : callable, optional
+        As in `launched`.
+    """
+
+    __slots__ = ("_mapped", "_otherwise", "_shortcut", "_types", "_written")
+
+    def __init__(
+        self,
+        given: Sequence[Any],
+        shortcut: Run,
+        written: Container[int],
+        otherwise: Run,
+        mapped: Callable[[Any, Callable[[Any], Any]], Any] | None = None,
+    ) -> None:
+        self._types = [*map(type, given)]
+        self._shortcut, self._written, self._otherwise = shortcut, written, otherwise
+        self._mapped = mapped
+
+    def __call__(self, *given: Any) -> Any:
+        """Call the shortcut, or `otherwise`."""
+        if not recorders and [*map(type, given)] == self._types:
+            adoption, shortcut = foreign_arrays.Adoption(), self._shortcut
+            try:
+                own = [adoption.take(value, k)[1] for k, value in enumerate(given)]
+                adoption.check_writes(self._written.__contains__, _unnamed)
+            except KernelToolkitError:
+                return self._otherwise(*given)  # which raises it with the parameter's name
+            with suppress(_OtherArraysError):
+                return launched(adoption, None, lambda handle: shortcut(*own), self._mapped)
+        return self._otherwise(*given)
+
+
+def _unnamed(key: Any) -> tuple[str, None]:
+    return "", None
 
 
 class Dispatcher:
@@ -226,17 +292,35 @@ class ArrayFunction(Dispatcher, ABC):
         known = self.kernels.get(call.key)
         if known is None:
             known = self.kernels[call.key] = self._made(call)
-        call.adoption.check_writes(written_arguments(known.kernel, call.own).__contains__)
+        written = written_arguments(known.kernel, call.own)
+        call.adoption.check_writes(written.__contains__)
         run = self._planned(call, known)
         handle = None if stream is None else stream_handle(stream)
-        result = known.kernel.made(launched(call.adoption, handle, run))
+        arrays = launched(call.adoption, handle, run)
+        result = known.kernel.made(arrays)
         if is_plain and call.backend is not None and all(map(is_, args, call.args)):
             last = "_shortcut_out" if outputs else "_shortcut"
             otherwise = self._other_out if outputs else self._other
             shortcut = self._shortcut_for(call, known, otherwise)
+            if shortcut is None and result is arrays:
+                written |= {len(args) + k for k in range(len(outputs))}
+                shortcut = self._imported(call, known, written, otherwise)
             if shortcut is not None:
                 self._keep(last, (*args, *outputs), shortcut)
         return result
+
+    def _imported(
+        self, call: Call, known: Any, written: Container[int], otherwise: Callable[..., Any]
+    ) -> Callable[..., Any] | None:
+        """The shortcut around one of the imported arrays; None where there is none, or no array is
+        imported.
+        """
+        given = (*call.args, *call.outputs)
+        call.args, call.outputs = call.own, call.own_outputs
+        if all(map(is_, given, (*call.args, *call.outputs))):
+            return None
+        shortcut = self._shortcut_for(call, known, refuse_others)
+        return shortcut and ImportedCall(given, shortcut, written, otherwise)
 
     def _keep(self, last: str, given: tuple[Any, ...], shortcut: Callable[..., Any]) -> None:
         types = last, *map(type, given)
@@ -287,6 +371,10 @@ class GridDispatcher(Dispatcher, ABC):
     def parameter_names(self, count: int) -> tuple[str, ...]:
         """The names of `count` parameters; empty where they are not known."""
 
+    def _last(self, way: Any) -> Run:
+        """The launcher of the last call of a way, or what finds one."""
+        return self.recent
+
     def variant(self, words: dict[str, Any]) -> Run:
         """What calls with these keywords are launched by, first."""
         return self.recent
@@ -319,7 +407,15 @@ class GridDispatcher(Dispatcher, ABC):
     def _dispatch(
         self, way: Any, grid: Any, block: Any, args: Any, shared: Any = 0, stream: Any = None
     ) -> None:
-        call = self._described(way, given_arguments(self.name, args), grid, block)
+        args = given_arguments(self.name, args)
+        imported = None if self._records else foreign_arrays.imported_launch(args)
+        if imported is not None:
+            own, adoption = imported
+            last = self._last(way)
+            with adoption.on_device():
+                launched(adoption, stream, lambda handle: last(grid, block, own, shared, handle))
+            return
+        call = self._described(way, args, grid, block)
         with call.adoption.on_device():
             run = self._planned(call, self._specialized(call))
             self._keep(call, run)

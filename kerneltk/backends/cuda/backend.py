@@ -11,7 +11,7 @@ import math
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
@@ -228,41 +228,44 @@ class CudaBackend:
                 f"  Hint: call inside 'with cupy.cuda.Device({own}):', or copy the array."
             )
 
-    def from_dlpack(self, value: Any) -> Any:
-        """Return a view of another library's device array, by DLPack: the library's work on it
-        comes before what CuPy's current stream does next. Raises LaunchError while that is
-        captured: a graph cannot wait for such work.
+    def importing_stream(self, device: int) -> int:
+        """Return the handle of CuPy's current stream on a device. Raises LaunchError while that is
+        captured: a graph cannot wait for what another library has done.
         """
-        if is_capturing(_named_or_current(None)):
+        stream = streams.current_stream(device)
+        if is_capturing(stream):
             raise LaunchError(
                 "An array that is taken by '__dlpack__' cannot be captured into a graph: its "
                 "library makes CuPy's current stream wait for it.\n"
                 "  Hint: pass 'cupy.asarray(x)', made before the capture and kept as long as the "
                 "graph."
             )
-        return cupy.from_dlpack(value)
+        return stream
 
-    def wrap(self, memory: Memory, device: int | None = None) -> Any:
-        """Another library's memory as an array; raises ArgumentValueError if no GPU reaches it."""
+    def wrap(self, memory: Memory, device: int = 0) -> Any:
+        """Another library's memory on a device as an array."""
         low, high = memory.extent
-        if device is None:
-            device = self._device_of(memory) if memory.address else self.device_key()
         block = streams.Block(memory.address + low, high - low, memory.owner, device)
         pointer = cupy.cuda.MemoryPointer(block, -low)
         return cupy.ndarray(memory.shape, memory.dtype, pointer, memory.strides)
 
-    def _device_of(self, memory: Memory) -> int:
-        known = _pointer_attributes(memory.address)
+    def place_of(self, memory: Memory) -> tuple[int, bool]:
+        """The device that memory is on, and whether it is that device's alone; raises
+        ArgumentValueError if no GPU reaches it.
+        """
+        known = _pointer_attributes(memory.address) if memory.address else None
         if known is not None:
-            return int(known.device)
+            return int(known.device), known.type == cupy.cuda.runtime.memoryTypeDevice
         # Where pages move by themselves, a GPU reaches all memory of the process.
-        reaches = cupy.cuda.Device().attributes.get("PageableMemoryAccess")
-        if not reaches or not is_mapped(memory.address, 1):
+        if memory.address and not (
+            cupy.cuda.Device().attributes.get("PageableMemoryAccess")
+            and is_mapped(memory.address, 1)
+        ):
             raise ArgumentValueError(
                 f"An array of type '{type(memory.owner).__name__}' says that its elements lie at "
                 f"{memory.address:#x}, where there is no memory that a GPU reaches."
             )
-        return self.device_key()
+        return self.device_key(), False
 
     def owner_of(self, array: Any) -> Any:
         """Return the owner of the memory of an array that another library allocated; None for
@@ -623,11 +626,11 @@ _UNREGISTERED = 0  # cudaMemoryTypeUnregistered
 
 def _pointer_attributes(address: int) -> Any:
     """What the runtime knows of an address; None where that is nothing."""
-    with suppress(cupy.cuda.runtime.CUDARuntimeError):
+    try:
         known = cupy.cuda.runtime.pointerGetAttributes(address)
-        if known.type != _UNREGISTERED:
-            return known
-    return None
+    except cupy.cuda.runtime.CUDARuntimeError:
+        return None
+    return known if known.type != _UNREGISTERED else None
 
 
 # Not initialized, invalid context, context is destroyed: the thread has made no call yet that

@@ -82,7 +82,7 @@ def backend_options(unit: TranslationUnit) -> tuple[str, ...]:
     if (
         plain
         and _version_numbers() >= _MINIMAL_SINCE
-        and not any(word in unit.source for word in _NOT_MINIMAL)
+        and not any(word in unit.source.replace("constexpr", "") for word in _NOT_MINIMAL)
     ):
         options += ("--minimal",)
     if unit.fast_compile and _version_numbers() >= _FAST_COMPILE_SINCE:

@@ -120,8 +120,11 @@ def ordered(homes: Sequence[Home], stream: int | None) -> Iterator[int]:
         chosen, others = _chosen(homes, stream, device)
         for home in others:
             _wait(chosen, device, home.stream, home.device)
-    with stream_of(chosen), _memory_of(library, chosen, device):
+    if library is None and chosen == current_stream(device):
         yield chosen
+    else:
+        with stream_of(chosen), _memory_of(library, chosen, device):
+            yield chosen
     with _as_launch_errors():
         for home in others:
             _wait(home.stream, home.device, chosen, device)
@@ -130,15 +133,18 @@ def ordered(homes: Sequence[Home], stream: int | None) -> Iterator[int]:
             _keep(held, chosen)
 
 
-@contextmanager
-def _as_launch_errors() -> Iterator[None]:
+class _as_launch_errors:  # noqa: N801 (called as the function that it stands for)
     """Turn CuPy's errors about streams and captures into this package's."""
-    try:
-        yield
-    except RuntimeError as error:
-        if isinstance(error, LaunchError):
-            raise
-        raise LaunchError(f"The streams of a launch could not be ordered: {error}.") from error
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        """Do nothing."""
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        """Raise LaunchError in place of another RuntimeError."""
+        if isinstance(error, RuntimeError) and not isinstance(error, LaunchError):
+            raise LaunchError(f"The streams of a launch could not be ordered: {error}.") from error
 
 
 def _chosen(homes: Sequence[Home], stream: int | None, device: int) -> tuple[int, list[Home]]:

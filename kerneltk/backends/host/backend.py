@@ -275,11 +275,7 @@ class HostBackend:
                 "  Hint: pass a copy, or set 'array.flags.writeable = True' if you own it."
             )
 
-    def from_dlpack(self, value: Any) -> Any:
-        """Return a NumPy view of another library's array, by DLPack."""
-        return np.from_dlpack(value)
-
-    def wrap(self, memory: Memory, device: int | None = None) -> Any:
+    def wrap(self, memory: Memory, device: int = 0) -> Any:
         """Return an array in memory of another library."""
         return viewed(memory)
 

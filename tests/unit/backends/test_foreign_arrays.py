@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kerneltk import ArgumentTypeError, ArgumentValueError, ElementwiseKernel
+from kerneltk import ArgumentTypeError, ArgumentValueError, ElementwiseKernel, fuse, jit
 from kerneltk.backends import foreign_arrays
+from kerneltk.fusion.decorator import Fused
+from kerneltk.fusion.programs import Programs
+from kerneltk.launch.dispatch import ArrayFunction
 
 from ...differential.interop_cases import ByDlpack, ByInterface
 from .. import fake_torch
@@ -122,3 +125,61 @@ def test_tensors_without_dimensions_are_numbers_beside_a_gpus(torch: ModuleType)
 def test_the_first_converter_that_does_something(torch: ModuleType) -> None:
     for x, w in ((ByDlpack(np.ones(3)), Tensor(np.ones(3))), (Tensor(np.ones(3)), np.ones(3))):
         assert [type(part) for part in SUM(x, w)] == [Tensor, Tensor]
+
+
+# -- repeated calls ------------------------------------------------------------------------------
+
+
+def doubled(x: Any, n: Any) -> Any:
+    return x - x.mean() + n
+
+
+@jit.kernel
+def shifted(x, n):
+    return x - 1.5 + n
+
+
+@pytest.mark.parametrize("make", [lambda: fuse(doubled), lambda: shifted])
+def test_repeated_calls_import_and_describe_nothing(
+    make: Any, torch: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    function, described = make(), []
+    for kind, name in ((Programs, "call"), (ArrayFunction, "_dispatch")):
+        known = getattr(kind, name)
+        monkeypatch.setattr(
+            kind, name, lambda *args, known=known: described.append(0) or known(*args)
+        )
+    for size, count in ((4, 1), (4, 1), (4, 1), (2, 2), (4, 2), (2, 2)):
+        x = np.linspace(0.0, 3.0, size)
+        result = function(Tensor(x), 2.0)
+        assert type(result) is Tensor
+        np.testing.assert_allclose(result.array, x + 0.5)
+        # Kernels of elements take all sizes.
+        assert len(described) == (count if isinstance(function, Fused) else 1)
+    if isinstance(function, Fused):
+        function(np.ones(2), 2.0)
+        shortcut = function._shortcut
+        function(Tensor(np.ones(2)), 2.0)
+        assert function._shortcut is shortcut
+    sparse = Tensor(np.ones(2))
+    sparse.layout = "sparse"
+    with pytest.raises(ArgumentTypeError, match="layout 'sparse' cannot be passed"):
+        function(sparse, 2.0)
+
+
+def test_repeated_calls_ask_whether_to_write(torch: ModuleType) -> None:
+    @fuse
+    def increased(x: Any, y: Any) -> None:
+        y += x
+
+    x, y = np.ones(3), Tensor(np.zeros(3))
+    for _ in range(3):
+        increased(x, y)
+    assert (y.array.tolist(), y.version) == ([3, 3, 3], 3)
+    y.requires_grad = True
+    with pytest.raises(ArgumentValueError, match=r"argument 2.* requires a gradient"):
+        increased(x, y)
+    whole = Tensor(np.arange(4.0))
+    for _ in range(2):
+        increased(Tensor(whole.array[:-1]), Tensor(whole.array[1:]))
+    assert whole.array.tolist() == [0, 1, 4, 8]

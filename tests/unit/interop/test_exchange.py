@@ -45,11 +45,13 @@ def test_a_reader_is_told_of_what_was_before_and_comes_after() -> None:
         (0, 8, "int8"), (0, 64, "int64"), (1, 16, "uint16"), (2, 16, "float16"),
         (2, 64, "float64"), (5, 64, "complex64"), (5, 128, "complex128"), (4, 16, "bfloat16"),
         (6, 8, "bool"), (10, 8, "float8_e4m3fn"), (12, 8, "float8_e5m2"),
-        (6, 1, None), (4, 32, None), (10, 16, None), (3, 64, None), (99, 8, None),
+        (6, 1, None), (4, 32, None), (0, 4, None), (5, 32, None), (10, 16, None),
+        (3, 64, None), (99, 8, None),
     ],
 )  # fmt: skip
 def test_names_of_dtypes(code: int, bits: int, name: str | None) -> None:
-    assert exchange.dtype_name(code, bits) == name
+    found = exchange.dtype_of(code, bits)
+    assert (found and found.name) == name
 
 
 def test_codes_are_those_that_numpy_exports() -> None:
@@ -62,4 +64,4 @@ def test_codes_are_those_that_numpy_exports() -> None:
         tensor = ctypes.pythonapi.PyCapsule_GetPointer(capsule, b"dltensor")
         # Behind the data's address, two numbers of a device and the number of dimensions.
         code, bits = (ctypes.c_uint8 * 2).from_address(tensor + 20)
-        assert exchange.dtype_name(code, bits) == name
+        assert exchange.dtype_of(code, bits) == name

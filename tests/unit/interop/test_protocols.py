@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from kerneltk import ArgumentTypeError, ArgumentValueError, KernelToolkitError
-from kerneltk.interop.protocols import cuda_memory
+from kerneltk.interop.protocols import cuda_memory, dlpack_memory
 
 from .. import fake_torch
 from ..dry_gpu import DryGpu, gpu  # noqa: F401 (a fixture)
@@ -218,6 +218,16 @@ def test_a_dtype_that_the_protocol_has_no_name_for() -> None:
     wanted = np.dtype(ml_dtypes.bfloat16)
     memory, _ = cuda_memory(having(dtype=wanted), {**RIGHT, "typestr": "<V2"})
     assert memory.dtype == wanted
+
+
+def test_where_elements_lie_that_dlpack_describes() -> None:
+    whole = np.arange(24.0).reshape(4, 6)
+    for array in (whole[::-2, 1::3], whole.T, whole[:0], whole > 2, np.array(2j)):
+        given = having(__dlpack__=lambda self, array=array, **options: array.__dlpack__())
+        memory = dlpack_memory(given, 1)
+        assert (memory.dtype, memory.shape) == (array.dtype, array.shape)
+        assert memory.strides == array.strides or not array.size
+        assert memory.address == array.ctypes.data
 
 
 # -- torch's tensors, by a class that has their attributes ---------------------------------------

@@ -26,7 +26,9 @@ from kerneltk import (
     jit,
 )
 from kerneltk.backends.cuda.backend import CudaBackend
+from kerneltk.cuda_cpp.kernel import RawDispatcher
 from kerneltk.interop.streams import stream_handle, stream_in_brackets
+from kerneltk.jit.launch.launcher import JitDispatcher
 
 from ..dry_gpu import CUPY, TORCH, DryGpu, gpu  # noqa: F401 (a fixture)
 from ..fake_torch import Tensor
@@ -315,29 +317,52 @@ def test_an_array_that_names_none(gpu: DryGpu, words: Any) -> None:  # noqa: F81
     assert order(gpu) == [("launch", CUPY), ("record", CUPY)]
 
 
-def test_numbas_arrays_go_to_numbas_stream(gpu: DryGpu) -> None:  # noqa: F811
+@each_front_end
+def test_numbas_arrays_go_to_numbas_stream(
+    make: Any,
+    gpu: DryGpu,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     class Device(ByInterface):
         pass
 
     Device.__module__ = "numba.cuda.devicearray"
-    make_elementwise()(Device(4, stream=None), Device(4, stream=None))
-    assert order(gpu) == [("launch", 0)]
+    launch, size, described = make(), size_of_output(make), []
+    for kind in (JitDispatcher, RawDispatcher):
+        known = kind._described
+        monkeypatch.setattr(
+            kind, "_described", lambda *args, known=known: described.append(0) or known(*args)
+        )
+    for _ in range(3):
+        launch(Device(4, stream=None), Device(size, stream=None))
+        assert launches(gpu) == [0]
+        gpu.log.clear()
+        assert len(described) in (0, 1)  # then the launcher is that of the imported arrays
+    launch(Device(4, stream=7), gpu.array(size))
+    assert order(gpu)[-2:] == [("record", 7), ("wait", CUPY)]
+    with pytest.raises(ArgumentValueError, match="is written, but it is read-only"):
+        launch(Device(4, stream=None), Device(size, read_only=True, stream=None))
 
 
-def test_what_is_ordered_with_a_stream_that_a_call_names(
-    gpu: DryGpu,  # noqa: F811
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    import cupy
+class Exporter:
+    """Has DLPack, of NumPy's memory."""
 
-    class Exporter:
-        def __dlpack__(self, **options: Any) -> Any:
-            raise AssertionError("CuPy asks for it")
+    def __init__(self, has_versions: bool = True, read_only: bool = False) -> None:
+        self.array, self.has_versions = np.zeros(4, np.float32), has_versions
+        self.array.flags.writeable = not read_only
+        self.streams: list[int] = []
 
-        def __dlpack_device__(self) -> tuple[int, int]:
-            return 2, 0  # kDLCUDA
+    def __dlpack__(self, *, stream: int, **options: Any) -> Any:
+        if options and not self.has_versions:
+            raise TypeError("unexpected keyword")
+        self.streams.append(stream)
+        return self.array.__dlpack__(**options)
 
-    monkeypatch.setattr(cupy, "from_dlpack", lambda value: gpu.array(4))
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 2, 0  # kDLCUDA
+
+
+def test_what_is_ordered_with_a_stream_that_a_call_names(gpu: DryGpu) -> None:  # noqa: F811
     lazy = gpu.tensor(4)
     lazy.is_lazy = True
     twice = make_elementwise()
@@ -429,8 +454,6 @@ def test_copies_in_a_capture_are_kept_for_the_graph(
 
 
 def test_a_record_by_its_address_is_not_captured(gpu: DryGpu) -> None:  # noqa: F811
-    import cupy
-
     backend = CudaBackend()
     record = np.zeros(1, "i4,i4")[0]
     gpu.capturing = {CUPY, NAMED}
@@ -438,40 +461,22 @@ def test_a_record_by_its_address_is_not_captured(gpu: DryGpu) -> None:  # noqa: 
         with pytest.raises(LaunchError, match="cannot be captured into a graph"):
             backend.lend(record, 8, stream)
     with pytest.raises(LaunchError, match="by '__dlpack__' cannot be captured into a graph"):
-        backend.from_dlpack(cupy.ndarray(4, "f"))
+        backend.importing_stream(0)
 
 
-def test_read_only_arrays_by_dlpack_are_not_written(
-    gpu: DryGpu,  # noqa: F811
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    import cupy
-
-    memory = np.zeros(4, np.float32)
-
-    class Exporter:
-        def __dlpack__(self, **options: Any) -> Any:
-            return memory.__dlpack__(max_version=options.get("max_version"))
-
-        def __dlpack_device__(self) -> tuple[int, int]:
-            return 2, 0  # kDLCUDA
-
-    def from_dlpack(value: Any) -> Any:
-        given.append(value.__dlpack__(stream=1, **words))
-        return gpu.array(4)
-
-    given: list[Any] = []
-    words: dict[str, Any] = {}
-    monkeypatch.setattr(cupy, "from_dlpack", from_dlpack)
+def test_arrays_by_dlpack(gpu: DryGpu) -> None:  # noqa: F811
     twice = make_elementwise()
-    twice(gpu.array(4), Exporter())
-    words["max_version"] = 1, 0
-    twice(gpu.array(4), Exporter())
-    memory.flags.writeable = False
+    for exporter in (Exporter(), Exporter(has_versions=False)):
+        twice(gpu.array(4), exporter)
+        twice(exporter, gpu.array(4))
+        gpu.current["cupy"] = 0  # which the protocol calls 1
+        twice(exporter, gpu.array(4))
+        gpu.current["cupy"] = CUPY
+        assert exporter.streams == [CUPY, CUPY, 1]
+    fixed = Exporter(read_only=True)
+    twice(fixed, gpu.array(4))
     with pytest.raises(ArgumentValueError, match="'y' is written, but it is read-only"):
-        twice(gpu.array(4), Exporter())
-    twice(Exporter(), gpu.array(4))
-    assert len(given) == 4
+        twice(gpu.array(4), fixed)
 
 
 # -- captures ------------------------------------------------------------------------------------

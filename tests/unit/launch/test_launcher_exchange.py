@@ -148,10 +148,6 @@ class Leased(Lent):
 def lent_library(kind: type[Lent] = Lent) -> Any:
     """Make a library known, for good."""
 
-    def named(code: int, bits: int) -> Any:
-        name = exchange.dtype_name(code, bits)
-        return None if name is None else np.dtype(name)
-
     table = Table(1, 0, None, None, None, None)
     table.read = ctypes.cast(read_lent, ctypes.c_void_p)
     table.stream = ctypes.cast(no_stream, ctypes.c_void_p)
@@ -166,7 +162,7 @@ def lent_library(kind: type[Lent] = Lent) -> Any:
         exchange.ExchangeLibrary(
             (kind,),
             capsule,
-            named,
+            exchange.dtype_of,
             (lambda lent: lent.is_lazy,),
             lambda lent: SimpleNamespace(nbytes=lambda: lent.owned),
             lambda lent: lent.first,

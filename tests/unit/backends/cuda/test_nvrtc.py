@@ -35,6 +35,7 @@ def unit(source: str = "", entry: str = "", **words: Any) -> TranslationUnit:
     ("source", "numbers", "minimal"),
     [
         ("int x;", (12, 4), True),
+        ("constexpr int x = 1;", (12, 4), True),
         ("int x;", (13, 0), True),
         ("int x;", (12, 3), False),
         ("#include <kerneltk/core.hpp>\n", (12, 4), True),
