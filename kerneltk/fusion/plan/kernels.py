@@ -326,8 +326,9 @@ def spread_of(node: Reduce) -> Spread | None:
 
 def _as_halves(node: Node) -> Node | None:
     """The value of float16 that a value of float32 is; None for others."""
-    is_it = isinstance(node, Cast) and node.dtype.name == "float32"
-    return node.operand if is_it and node.operand.dtype.name == "float16" else None
+    if not isinstance(node, Cast) or node.dtype.name != "float32":
+        return None
+    return node.operand if node.operand.dtype.name == "float16" else None
 
 
 def _is_same(left: Node, right: Node) -> bool:
