@@ -16,8 +16,8 @@ A pure function of shapes, strides, item sizes and addresses modulo 16 chooses a
     Some inputs are dense along another dimension than the outputs are: they pass through a tile
     in shared memory (on the host: the loop is blocked).
 ``word_tile``
-    The same for elements of one or two bytes, which are moved in words of four: a thread turns
-    squares of `width` by `width` elements.
+    The same for elements of one or two bytes, which are moved in words of four, or bytes in pairs:
+    a thread turns squares of `width` by `width` elements.
 ``box``
     The same for inputs that are dense along a short dimension, or along several: a block stages a
     box of the loop, reads it in each staged input's order, and writes it in the results'.
@@ -715,17 +715,20 @@ def _choose_tile(loop: Loop, operands: Sequence[Operand], wide: bool) -> Layout 
     if not staged_bytes or staged_bytes * TILE * (TILE + 1) > _STAGED_BYTES:
         return None
     layout = Layout("tile", TILE // 8, wide, tuple(accesses), moved)
-    return _word_tile(moved, operands, accesses, wide) or layout
+    words = (_word_tile(moved, operands, accesses, wide, width) for width in (4, 2))
+    return next((tile for tile in words if tile is not None), layout)
 
 
 def _word_tile(
-    loop: Loop, operands: Sequence[Operand], accesses: Sequence[Access], wide: bool
+    loop: Loop, operands: Sequence[Operand], accesses: Sequence[Access], wide: bool, width: int
 ) -> Layout | None:
-    """A tile of words, where all that is staged or written has small elements, and whole words."""
+    """A tile of words of `width` elements, where all that is staged or written has small ones, and
+    whole words.
+    """
     narrow = [k for k, a in enumerate(accesses) if a.kind == "staged" or operands[k].written]
-    width = WORD_BYTES // max(operands[k].itemsize for k in narrow)
+    most = WORD_BYTES // max(operands[k].itemsize for k in narrow)
     rows, inner = loop.shape[-2:]
-    if width < 2 or min(rows, inner) < TILE * width // 2 or rows % width or inner % width:
+    if width > most or min(rows, inner) < TILE * most // 2 or rows % width or inner % width:
         return None
     if any(operands[k].written and loop.strides[k][-1] != operands[k].itemsize for k in narrow):
         return None

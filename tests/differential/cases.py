@@ -577,6 +577,9 @@ def order_cases() -> Iterator[Case]:
                     for number, order in enumerate([*orders[:2], (0, 1, 2)])
                 ),
                 lambda x, w, y: x - w)  # fmt: skip
+    yield Case("turned-in-pairs", ADD_TO,
+        lambda: (values("i1", (130, 74)).T, c_order(values("i1", (74, 130), 1))),
+        lambda x, y: (x + y).astype(x.dtype))  # fmt: skip
     rows: dict[str, Callable[[Array], Array]] = {
         "cut": lambda m: m[:, 3:147], "reversed": lambda m: m[:, 143::-1],
         "halved": lambda m: m[:, 1:289:2], "both": lambda m: m[:, 288:0:-2],

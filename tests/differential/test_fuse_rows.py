@@ -408,6 +408,25 @@ def test_variance_in_one_read(dtype: str, axis: int | None) -> None:
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("far", [0, 30, 300])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_layernorm_of_float16_is_read_twice(axis: int, far: float) -> None:
+    """Where the squares are too large for float16, they are infinite."""
+    cupy = pytest.importorskip("cupy")
+    x = _random(cupy, *((200_000, 70) if axis == 0 else (70, 200_000)))
+    x[5, 5] += far
+    x = x.astype("float16")
+
+    def normed(x: Any) -> Any:
+        apart = x - x.mean(axis, keepdims=True)
+        return apart / np.sqrt((apart * apart).mean(axis, keepdims=True) + 1e-3)
+
+    fused = kerneltk.fuse(normed)
+    _same(fused(x), normed(x), 4e-3)
+    assert _kernels(fused, x) == 2
+
+
+@pytest.mark.gpu
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_variance_keeps_its_digits(dtype: str) -> None:
     """Where the mean is far from zero, of equal numbers, of large ones, and of none."""

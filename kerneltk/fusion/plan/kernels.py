@@ -208,19 +208,38 @@ def online_total(node: Reduce, name: str, largest: str) -> Total:
 
 def total_size(node: Reduce, online: bool) -> int:
     """How many bytes of an accumulator a reduction has at most."""
-    if not online or spread_of(node) is None:
+    spread = spread_of(node) if online else None
+    if spread is None:
         return 16
-    return 32 if node.dtype.itemsize == 8 else 16
+    return 32 if node.dtype.itemsize == 8 else 24 if spread.is_half else 16
 
 
-def spread_total(name: str, ctype: str, mapped: str, count: str) -> Total:
+def spread_total(name: str, ctype: str, mapped: str, count: str, is_half: bool = False) -> Total:
     """The sum of squares about the mean, in one read.
 
     Of float32 and less it is had from the sums of elements and of their squares as doubles, which
     has more digits than two reads of float32 have: each square is exact. Of doubles both are about
     an element, the first of each thread, which is no further from the mean than the squares allow:
     a mean of what came before would be a division for each element.
+
+    `is_half`: of float16, about the mean as rounded to float16. The squares are not rounded, but
+    infinite where float16 does not hold one, as the least and the largest element tell.
     """
+    if is_half:
+        value = f"{ctype_cast('float')}({mapped})"
+        wide = f"{ctype_cast('double')}({value})"
+        total, squares, least, most = (f"{name}_{part}" for part in _PARTS_OF_HALVES)
+        return Total(
+            (("double", total), ("double", squares), ("float", least), ("float", most)),
+            (wide, f"kerneltk::squared({wide})", value, value),
+            (
+                f"a.{total} + b.{total}", f"a.{squares} + b.{squares}",
+                f"fminf(a.{least}, b.{least})", f"fmaxf(a.{most}, b.{most})",
+            ),
+            ("0.0", "0.0", "INFINITY", "-INFINITY"),
+            f"kerneltk::half_spread(a.{total}, a.{squares}, a.{least}, a.{most}, {count})",
+            ("spread.hpp", "half_spread.hpp"),
+        )  # fmt: skip
     if ctype == "float":
         total, squares = f"{name}_sum", f"{name}_squares"
         wide = f"{ctype_cast('double')}({mapped})"
@@ -251,20 +270,28 @@ def spread_total(name: str, ctype: str, mapped: str, count: str) -> Total:
     )
 
 
+_PARTS_OF_HALVES = ("sum", "squares", "least", "most")
+
+
 @record
 class Spread:
-    """What a sum of squares about a mean is made of: the elements, and the mean's reduction."""
+    """What a sum of squares about a mean is made of: the elements, and the mean's reduction;
+    `is_half`: elements, mean and squares are float16, their sums float32.
+    """
 
     value: Node
     total: Reduce
     count: Scalar
+    is_half: bool
 
 
 def spread_of(node: Reduce) -> Spread | None:
     """What is needed, if a reduction is the sum of squares about the mean of the same elements:
     ``((x - x.mean()) ** 2).sum()``.
     """
-    square = node.operand
+    square, of_halves = node.operand, _as_halves(node.operand)
+    is_half = of_halves is not None
+    square = square if of_halves is None else of_halves
     if node.kind != "sum" or not isinstance(square, Apply) or square.part:
         return None
     if square.function is np.square or (
@@ -275,10 +302,12 @@ def spread_of(node: Reduce) -> Spread | None:
         return None
     if not isinstance(apart, Apply) or apart.function is not np.subtract:
         return None
-    if node.dtype != square.dtype or node.dtype.name not in ("float32", "float64"):
+    if node.dtype != node.operand.dtype or node.dtype.name not in ("float32", "float64"):
         return None
     value, mean = apart.operands
     mean = _of_totals(mean, node.axes)
+    if is_half:
+        mean = mean.operand if isinstance(mean, Cast) else mean
     if not isinstance(mean, Apply) or mean.function is not np.true_divide:
         return None
     total, count = mean.operands
@@ -286,14 +315,21 @@ def spread_of(node: Reduce) -> Spread | None:
         isinstance(total, Reduce)
         and total.kind == "sum"
         and total.axes == node.axes
-        and _is_same(total.operand, value)
+        and _is_same(_as_halves(total.operand) or total.operand, value)
         and total.dtype == node.dtype
         and isinstance(count, Scalar)
         and _counts(count, value.shape, node.axes)
     )
     if is_it and isinstance(total, Reduce) and isinstance(count, Scalar):
-        return Spread(value, total, count)
+        return Spread(value, total, count, is_half)
     return None
+
+
+def _as_halves(node: Node) -> Node | None:
+    """The value of float16 that a value of float32 is; None for others."""
+    if not isinstance(node, Cast) or node.dtype.name != "float32":
+        return None
+    return node.operand if node.operand.dtype.name == "float16" else None
 
 
 def _is_same(left: Node, right: Node) -> bool:
@@ -376,8 +412,17 @@ def reduction_definition(
         reduces[0].kind not in ("argmin", "argmax") or id(reduces[0]) in keyed
     )
     alone = alone and not (online and spread_of(reduces[0]) is not None)
+    # Sums of elements as doubles, beside those of their squares.
+    sums = {
+        id(spread.total): f"t{k}_sum"
+        for k, node in enumerate(reduces)
+        if online and (spread := spread_of(node)) is not None and node.dtype.name == "float32"
+    }
     index_ndim = 0
     for k, node in enumerate(reduces):
+        if id(node) in sums:
+            totals.append(Total((), (), (), (), f"{ctype_cast('float')}(a.{sums[id(node)]})"))
+            continue
         largest = largest_of(node) if online else None
         if largest is not None and any(largest is other for other in reduces):
             place = next(j for j, other in enumerate(reduces) if other is largest)
@@ -398,7 +443,8 @@ def reduction_definition(
             total = total_of(node, f"t{k}", mapped, alone, not online, short and not online)
         else:
             count = operands.scalar(spread.count.symbol, np.dtype(np.float64))
-            total = spread_total(f"t{k}", describe(node.dtype).ctype, mapped, count)
+            ctype = describe(node.dtype).ctype
+            total = spread_total(f"t{k}", ctype, mapped, count, spread.is_half)
         for header in total.headers:
             preamble.include(header)
         totals.append(total)

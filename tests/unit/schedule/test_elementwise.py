@@ -139,7 +139,9 @@ def test_tiles_of_small_elements_are_moved_in_words() -> None:
     turned = make("i1", (256, 512), order="F")
     assert cuda(turned, make("f4", (256, 512))).variant == "tile"  # results are words themselves
     assert cuda(make("i1", (255, 512), order="F"), make("i1", (255, 512))).variant == "tile"
-    assert cuda(turned, make("i1", (256, 512), offset=2)).variant == "tile"
+    for pairs in ((256, 512), 2), ((250, 514), 0):
+        layout = cuda(make("i1", pairs[0], order="F"), make("i1", pairs[0], offset=pairs[1]))
+        assert (layout.variant, layout.width, layout.side) == ("word_tile", 2, 64)
     apart = make("i1", (256, 512), strides=(1024, 2))
     assert cuda(turned, apart).variant == "tile"
     narrow = make("i1", (32, 512), order="F"), make("i1", (32, 512))

@@ -138,6 +138,30 @@ def test_means_beside_squares_about_them_in_one_read(monkeypatch: pytest.MonkeyP
     np.testing.assert_allclose(np.delete(found[1], 1), np.delete(squares, 1), rtol=1e-12)
 
 
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float16", 2e-3), ("float32", 1e-5)])
+def test_squares_of_small_floats_about_their_mean(
+    dtype: str, tolerance: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also of squares that float16 holds just and not, of equal elements, and about large means."""
+
+    def program(x: Any) -> Any:
+        mean = x.mean(0)
+        apart = x - mean
+        return mean, (apart * apart).mean(0)
+
+    monkeypatch.setattr(Planner, "is_online", True)  # as on a GPU
+    x = np.random.default_rng(5).normal(size=(300, 9)).astype(dtype)
+    assert kinds(program, x) == ["reduction"]
+    x[:, 0], x[:, 1], x[:, 2], x[:, 3:5] = 3, x[:, 1] * 4e-4, x[:, 2] + 1000, 0
+    x[5, 3:] = [255.75, 257, 300, -300, np.nan, np.inf]
+    with np.errstate(all="ignore"):
+        wanted = program(x)
+        found = kerneltk.fuse(program)(x)
+    for one, other in zip(found, wanted, strict=True):
+        assert one.dtype == dtype
+        np.testing.assert_allclose(one, other, rtol=tolerance, atol=1e-7)
+
+
 def test_traffic_is_at_the_floor() -> None:
     shown = kerneltk.fuse(softmax).explain(LONG)
     assert shown.bytes == shown.floor == 2 * LONG.nbytes

@@ -83,6 +83,16 @@ def test_every_division_compiles_for_a_gpu(
     assert len(pipeline.compile_ahead(unit, "sm_90").code) > 1000
 
 
+def test_squares_about_a_mean_of_float16_compiles_for_a_gpu() -> None:
+    def normed(x: Any) -> Any:
+        apart = x - x.mean(0)
+        return apart / np.sqrt((apart * apart).mean(0) + 1)
+
+    unit, _ = kerneltk.fuse(normed).translation_units(ArraySpec.make("f2", (100_000, 70)))
+    assert "kerneltk::half_spread(" in unit.source
+    assert len(pipeline.compile_ahead(unit, "sm_90").code) > 1000
+
+
 def test_values_that_take_long_are_computed_once_on_a_gpu() -> None:
     def several(x: Any) -> Any:
         e = np.exp(x)
