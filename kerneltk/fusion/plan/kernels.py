@@ -311,18 +311,18 @@ def spread_of(node: Reduce) -> Spread | None:
     if not isinstance(mean, Apply) or mean.function is not np.true_divide:
         return None
     total, count = mean.operands
+    if not isinstance(total, Reduce) or not isinstance(count, Scalar):
+        return None
+    elements = _as_halves(total.operand) if is_half else total.operand
     is_it = (
-        isinstance(total, Reduce)
-        and total.kind == "sum"
+        total.kind == "sum"
         and total.axes == node.axes
-        and _is_same(_as_halves(total.operand) or total.operand, value)
+        and elements is not None
+        and _is_same(elements, value)
         and total.dtype == node.dtype
-        and isinstance(count, Scalar)
         and _counts(count, value.shape, node.axes)
     )
-    if is_it and isinstance(total, Reduce) and isinstance(count, Scalar):
-        return Spread(value, total, count, is_half)
-    return None
+    return Spread(value, total, count, is_half) if is_it else None
 
 
 def _as_halves(node: Node) -> Node | None:
