@@ -237,8 +237,9 @@ def spread_total(name: str, ctype: str, mapped: str, count: str, is_half: bool =
                 f"fminf(a.{least}, b.{least})", f"fmaxf(a.{most}, b.{most})",
             ),
             ("0.0", "0.0", "INFINITY", "-INFINITY"),
-            f"kerneltk::half_spread(a.{total}, a.{squares}, a.{least}, a.{most}, {count})",
-            ("spread.hpp", "half_spread.hpp"),
+            f"kerneltk::half_spread<{describe(np.dtype(np.float16)).ctype}>"
+            f"(a.{total}, a.{squares}, a.{least}, a.{most}, {count})",
+            ("spread.hpp",),
         )  # fmt: skip
     if ctype == "float":
         total, squares = f"{name}_sum", f"{name}_squares"

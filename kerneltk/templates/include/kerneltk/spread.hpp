@@ -32,4 +32,16 @@ __device__ __forceinline__ double shifted_squares(double count, double shift, do
     return fma(apart, fma(more, apart, 2 * further), both);
 }
 
+// As `spread`, about the mean as rounded to float16. Distances from 255.9375 on are 256 and more as
+// float16, whose squares are infinite.
+template <class Half>
+__device__ __forceinline__ float half_spread(double sum, double squares, float least, float most,
+                                             double count) {
+    const double mean =
+        static_cast<float>(static_cast<Half>(static_cast<float>(sum) / static_cast<float>(count)));
+    const double found = count > 0 ? squares + (count * mean - 2 * sum) * mean : 0;
+    const bool overflows = fmax(most - mean, mean - least) >= 255.9375;
+    return overflows && found == found ? INFINITY : found < 0 ? 0 : static_cast<float>(found);
+}
+
 }  // namespace kerneltk
