@@ -63,7 +63,7 @@ _POPPED = (
     "NVRTC knows no '#pragma pop_macro', and the macro's definition is in a header that is not "
     "read. Define it anew in the place of the pragma."
 )
-_IN_THRUST = re.compile(r"\A.* included code \(\S*/thrust/")
+_IN_THRUST = re.compile(r"\A.*(?: included code \(|\(declared at line \d+ of )\S*/thrust/")
 _THRUST = (
     "NVRTC compiles complex numbers, tuples, random numbers and function objects of Thrust, and "
     'not its algorithms. backend="nvcc" compiles these as well.'
