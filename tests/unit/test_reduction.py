@@ -293,15 +293,6 @@ def test_inputs_that_are_read_as_arrays_may_lie_anywhere() -> None:
             same(kernel(x, w), np.float32(np.sum(X * X)))
 
 
-# -- lifetime --------------------------------------------------------------------------------------
-
-
-# -- threads ---------------------------------------------------------------------------------------
-
-
-# -- pickling --------------------------------------------------------------------------------------
-
-
 def test_an_axis_error_can_be_pickled_and_copied() -> None:
     with pytest.raises(AxisError) as caught:
         SUM(X, axis=7)
@@ -311,9 +302,6 @@ def test_an_axis_error_can_be_pickled_and_copied() -> None:
 
 
 # -- generated texts -------------------------------------------------------------------------------
-
-
-SPEC = make("float32", X.shape)
 
 
 def test_a_size_ahead_of_time() -> None:
@@ -338,7 +326,7 @@ def test_inputs_may_have_the_names_of_totals_and_of_options(names: tuple[str, st
     own = ReductionKernel(f"T {x}, T {c}", "T y", f"{x} * {c}", "a + b", "y = a", "0", "named")
     same(own(X, 2), 2 * X.sum())
     same(own(X, 2, axis=0, where=MASK), 2 * X.sum(0, where=MASK))
-    assert own.compile(SPEC, 2, target="sm_90").code
+    assert own.compile(make("f4", X.shape), 2, target="sm_90").code
 
 
 # -- arrays of other libraries ---------------------------------------------------------------------
