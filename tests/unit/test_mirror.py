@@ -11,7 +11,7 @@ TESTS = Path(__file__).parent
 MOST_LINES = 100  # of a module that may do without
 # The longer ones that have none, and why.
 EXCEPTIONS = {
-    "launch/launcher_spec.py": "dataclasses without any code; test_interpreter.py makes them",
+    "launch/launcher_spec.py": "dataclasses without any code; test_interpreter.py makes them"
 }
 
 

@@ -13,12 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from kerneltk import (
-    ArgumentTypeError,
-    ArraySpec,
-    AxisError,
-    ReductionKernel,
-)
+from kerneltk import ArgumentTypeError, ArraySpec, AxisError, ReductionKernel
 from kerneltk.backends.host.backend import HostBackend
 from kerneltk.codegen import reduction as definitions
 from kerneltk.launch import loops

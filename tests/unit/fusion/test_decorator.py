@@ -122,12 +122,7 @@ def test_results_are_the_same_bits_in_every_run() -> None:
 @pytest.mark.exhaustive
 def test_the_shortcut_takes_all_shapes_of_these_dimensions(traces: list[Any]) -> None:
     fused = kerneltk.fuse(lambda x, y: 2 * x + 3 * y)
-    for shapes in (
-        ((3, 4), (3, 4)),
-        ((3, 1), (1, 4)),
-        ((5, 2), (1, 1)),
-        ((0, 2), (1, 2)),
-    ):
+    for shapes in (((3, 4), (3, 4)), ((3, 1), (1, 4)), ((5, 2), (1, 1)), ((0, 2), (1, 2))):
         x, y = (np.random.default_rng(2).random(shape) for shape in shapes)
         np.testing.assert_allclose(fused(x, y), 2 * x + 3 * y)
     assert len(traces) == 1

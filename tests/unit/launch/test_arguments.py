@@ -8,12 +8,7 @@ import numpy as np
 import pytest
 
 from kerneltk import ArgumentTypeError, ArgumentValueError, ElementwiseKernel
-from kerneltk.launch.dispatch import (
-    arrange,
-    import_arrays,
-    override_of,
-    read_options,
-)
+from kerneltk.launch.dispatch import arrange, import_arrays, override_of, read_options
 from kerneltk.signature.parameters import parse_signature
 
 

@@ -410,10 +410,7 @@ def test_arrays_of_cupy_are_read_by_their_attributes(gpu: DryGpu) -> None:
             scaled(array, 2.5)
         add((2,), (32,), (x, y, 7), shared_mem=16)
         fill[3, (4, 2)](x, (2, 3.5))
-        fill[3, (4, 2)](
-            x[::3],
-            (2, 3.5),
-        )
+        fill[3, (4, 2)](x[::3], (2, 3.5))
         seen.append([block[:8] for block in blocks])
 
     calls()

@@ -15,11 +15,7 @@ import kerneltk
 from kerneltk import ArgumentTypeError, ArgumentValueError, KernelToolkitError, jit
 from kerneltk.backends.base import Function, GridLimits
 from kerneltk.jit import cuda
-from kerneltk.launch.launch_config import (
-    GridShapes,
-    covering_grid,
-    plain_key,
-)
+from kerneltk.launch.launch_config import GridShapes, covering_grid, plain_key
 
 RAW = kerneltk.RawKernel(
     'extern "C" __global__ void one(float* x) { if (!threadIdx.x) x[0] += 1; }', "one"

@@ -352,8 +352,7 @@ def test_more_plans_of_one_program_than_are_kept(cache: Cache, plans: list[str])
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
-    "function",
-    [lambda x: x * Whole(2), lambda x: x * Two.IT, lambda x, n=2.0: x + n],
+    "function", [lambda x: x * Whole(2), lambda x: x * Two.IT, lambda x, n=2.0: x + n]
 )
 def test_what_has_no_description_is_planned_each_time(
     cache: Cache, plans: list[str], function: Any

@@ -217,11 +217,7 @@ OTHER_TEXTS = {
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", OTHER_TEXTS)
 def test_functions_that_are_defined_anew(
-    program: Program,
-    cache: Cache,
-    lowerings: list[str],
-    monkeypatch: pytest.MonkeyPatch,
-    name: str,
+    program: Program, cache: Cache, lowerings: list[str], monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     front_end = "grid" if "lambda" in name else "elements"
     first, second = (f"{HEAD}{text}{TAIL}" for text in OTHER_TEXTS[name])

@@ -84,10 +84,7 @@ def test_pickles_are_read_in_another_process() -> None:
     )
     text = pickle.dumps(axpb).hex()
     done = subprocess.run(
-        [sys.executable, "-c", command, text, *sys.path],
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, "-c", command, text, *sys.path], capture_output=True, text=True, check=True
     )
     assert done.stdout == "[1. 3. 5.]\n"
 

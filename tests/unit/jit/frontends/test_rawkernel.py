@@ -12,10 +12,7 @@ import numpy as np
 import pytest
 
 from kerneltk import jit
-from kerneltk.errors import (
-    ArgumentTypeError,
-    NotCompiledError,
-)
+from kerneltk.errors import ArgumentTypeError, NotCompiledError
 from kerneltk.jit import ElementKernel, JitKernel, cuda
 from kerneltk.jit.frontends.rawkernel import DeviceFunction
 

@@ -12,17 +12,9 @@ import pytest
 
 from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import capabilities_of
-from kerneltk.errors import (
-    ArgumentTypeError,
-    ArgumentValueError,
-    LaunchError,
-    ScalarOverflowError,
-)
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError, LaunchError, ScalarOverflowError
 from kerneltk.interop.streams import stream_handle
-from kerneltk.jit.ir.types import (
-    Array,
-    Type,
-)
+from kerneltk.jit.ir.types import Array, Type
 from kerneltk.jit.launch import launcher
 from kerneltk.jit.launch.launcher import JitDispatcher
 from kerneltk.jit.launch.marshalling import ArgumentPath

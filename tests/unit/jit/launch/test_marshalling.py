@@ -10,9 +10,7 @@ import pytest
 
 from kerneltk import pipeline
 from kerneltk.backends.base import capabilities_of, capabilities_of_target
-from kerneltk.errors import (
-    ArgumentTypeError,
-)
+from kerneltk.errors import ArgumentTypeError
 from kerneltk.jit.ir.types import (
     BOOL,
     PY_COMPLEX,
@@ -26,13 +24,7 @@ from kerneltk.jit.ir.types import (
     Tuple,
     Type,
 )
-from kerneltk.jit.launch.marshalling import (
-    Layout,
-    alignment_of,
-    layout_of,
-    members_of,
-    type_of,
-)
+from kerneltk.jit.launch.marshalling import Layout, alignment_of, layout_of, members_of, type_of
 
 from .cpp_kernel import PACKED, PARTICLE, WAVE, Text
 
@@ -121,10 +113,7 @@ CTYPES: dict[str, Type] = {
     "wave": Record(WAVE),
     "pair": Tuple((Number(np.dtype("i1")), Array(Number(np.dtype("f4")), 1))),
     "nested": Tuple(
-        (
-            Tuple((Number(np.dtype("i1")), Array(Number(np.dtype("f4")), 1))),
-            Tuple((PY_FLOAT, BOOL)),
-        )
+        (Tuple((Number(np.dtype("i1")), Array(Number(np.dtype("f4")), 1))), Tuple((PY_FLOAT, BOOL)))
     ),
     "tail<wave>": Tuple((Record(WAVE),)),
 }

@@ -61,11 +61,7 @@ def reason(*body: Any) -> str:
 def test_what_is_cheap_is_computed_again() -> None:
     assert (
         split_text(
-            shared,
-            let(i, bx * width + tx),
-            let(s[tx], x[i]),
-            sync,
-            let(out[i], s[width - 1 - tx]),
+            shared, let(i, bx * width + tx), let(s[tx], x[i]), sync, let(out[i], s[width - 1 - tx])
         )
         == """
 memory s
@@ -82,9 +78,7 @@ threads:
 
 def test_a_return_inside_of_a_loop_sets_a_flag() -> None:
     assert (
-        split_text(
-            for_(i, n, let(out[tx], i), if_(x[tx + i].eq(1), leave), sync, let(out[tx], 5)),
-        )
+        split_text(for_(i, n, let(out[tx], i), if_(x[tx + i].eq(1), leave), sync, let(out[tx], 5)))
         == """
 each: _kt_gone
 threads:

@@ -489,11 +489,7 @@ _BOUND = "decorate the function itself; take the values that are bound from arou
         (math.sin, "'sin', which is not written in Python", "call it from a Python function"),
         (str.upper, "'upper', which is not written in Python", "call it from a Python function"),
         (np.sin, "an object of class 'ufunc'", "decorate a function"),
-        (
-            Callable_,
-            "the class 'Callable_'",
-            "decorate a function, or one of the class's methods",
-        ),
+        (Callable_, "the class 'Callable_'", "decorate a function, or one of the class's methods"),
         (
             Callable_(),
             "an object of class 'Callable_'",

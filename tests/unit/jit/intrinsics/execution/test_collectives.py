@@ -13,11 +13,7 @@ import pytest
 
 from kerneltk import jit, pipeline
 from kerneltk.backends.base import capabilities_of
-from kerneltk.errors import (
-    ArgumentTypeError,
-    ArgumentValueError,
-    KernelToolkitError,
-)
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError, KernelToolkitError
 from kerneltk.jit import cg, cub
 from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.launch.marshalling import type_of
@@ -76,11 +72,7 @@ class Moments(NamedTuple):
 def joined(a, b):
     n = a.count + b.count
     d = b.mean - a.mean
-    return Moments(
-        n,
-        a.mean + d * b.count / n,
-        a.square + b.square + d * d * a.count * b.count / n,
-    )
+    return Moments(n, a.mean + d * b.count / n, a.square + b.square + d * d * a.count * b.count / n)
 
 
 POINT = np.dtype([("a", "f4"), ("b", "i4")])
