@@ -74,22 +74,12 @@ class Stream:
 @pytest.mark.parametrize(
     ("rest", "elements"),
     [
-        ((), 0),
-        ((64,), 16),
-        ((64, None), 16),
-        ((64, 0), 16),
-        ((np.int64(64), 0), 16),
-        ((64, Stream()), 16),
-        ((0, 64), 16),
-        ((None, 64), 16),
-        ((0, np.int64(64)), 16),
-        ((Stream(), 64), 16),
-        ((Stream(),), 0),
-        ((None, Stream()), 0),
-        ((0, 0), 0),
-        ((None, None), 0),
+        ((), 0), ((Stream(),), 0), ((None, Stream()), 0), ((0, 0), 0), ((None, None), 0),
+        ((64,), 16), ((64, None), 16), ((64, 0), 16), ((np.int64(64), 0), 16),
+        ((64, Stream()), 16), ((Stream(), 64), 16),
+        ((0, 64), 16), ((None, 64), 16), ((0, np.int64(64)), 16),
     ],
-)
+)  # fmt: skip
 def test_shared_memory_and_stream_in_either_order(rest: tuple[Any, ...], elements: int) -> None:
     found = np.full(1, -1)
     count_shared[(1, 1, *rest)](found)

@@ -10,15 +10,13 @@ import pytest
 from kerneltk import jit
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Operation
-from kerneltk.jit.ir.types import PY_INT, VOID, Array
+from kerneltk.jit.ir.types import PY_INT, Array
 from kerneltk.jit.passes.barrier_fission import NotSplit, fission
 
 from .writing import (
     ADD,
     AT,
     ATOMIC,
-    BARRIER,
-    SHUFFLE,
     a,
     array,
     b,
@@ -225,20 +223,9 @@ def test_each_branch_may_have_its_barrier() -> None:
     assert np.array_equal(y, np.where(t % 2, 63 - t, t ^ 1))
 
 
-def test_whatever_else_waits() -> None:
-    assert reason(let(a, call(SHUFFLE, tx))) == "'shfl_sync' waits for other threads"
-    assert reason(let(a, call(BARRIER))) == "a barrier is part of an expression"
-    helper = ir.Function("helper", (), VOID, (sync,), (), None)  # type: ignore[arg-type]
-    invoked = ir.Evaluate(ir.Invoke("helper", (), VOID, AT), AT)
-    result = fission(kernel(invoked), {"helper": helper})
-    assert isinstance(result, NotSplit)
-    assert result.reason == "'helper' waits for other threads"
-
-
 def test_loops_that_may_wait_for_another_thread() -> None:
     taken = call(Operation("atomic_cas", "", ATOMIC), x[0], 0, 1)
     assert reason(while_(taken.eq(1))) == "a loop may wait for what another thread writes"
-    assert "may wait" in reason(while_(True, let(a, taken), if_(a.eq(0), stop)))
     # That ends whatever others do.
     count = ir.Evaluate(call(ADD, out[x[i]], 1).node, AT)
     assert "atomic_add" in split_text(let(i, tx), while_(i < n, count, let(i, i + width)))
