@@ -11,7 +11,7 @@ import pytest
 import kerneltk
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, UnsupportedError
 from tests.sampling import half, one_in
-from tests.unit.fusion.functions.array_support import RANDOM, arrays_of, check
+from tests.unit.fusion.array_support import RANDOM, arrays_of, check
 
 
 def test_choices() -> None:

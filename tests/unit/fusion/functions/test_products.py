@@ -9,7 +9,7 @@ import pytest
 
 import kerneltk
 from tests.sampling import half, one_row_in
-from tests.unit.fusion.functions.array_support import arrays_of, check
+from tests.unit.fusion.array_support import arrays_of, check
 
 
 @pytest.mark.parametrize("dtype", half(["u1", "?", "f2", "c8"]))
