@@ -23,6 +23,7 @@ X = np.linspace(1.0, 2.0, 40 * 50).reshape(40, 50)
 
 @pytest.fixture
 def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often a function is traced, a kernel compiled, and a program searched for."""
     found: Counter[str] = Counter()
 
     def counted(owner: Any, name: str, what: str) -> None:
