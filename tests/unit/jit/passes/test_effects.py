@@ -138,13 +138,6 @@ def test_what_is_written_anywhere_may_not_be_read_only(function: Any) -> None:
     assert "x" in written_parameters(Definition(function).lowered((kind, kind)))
 
 
-@pytest.mark.exhaustive
-def test_what_is_written_behind_a_return_may_not_be_read_only() -> None:
-    function = behind_a_barrier_and_a_return
-    with pytest.raises(ArgumentValueError, match=r"parameter 'x' .* is read-only, and the kernel"):
-        jit.rawkernel(function)[1, 4](read_only(), np.zeros(4, np.float32))
-
-
 def clear(x, k):
     """Write to `x` by way of another function."""
     if k > 0:

@@ -7,7 +7,6 @@ import pytest
 
 from kerneltk import KernelToolkitError, jit
 from kerneltk.jit.ir.types import PY_FLOAT, PY_INT, Array, Type, number
-from tests.sampling import half
 
 
 def sum_of(x, n, o):
@@ -120,22 +119,6 @@ def test_a_python_int_and_uint64_have_no_join(function) -> None:
         types_of(function, "uint64")
     assert "here it is 'int'" in str(caught.value)
     assert "here it is 'uint64'" in str(caught.value)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("element", half(["uint8", "int32", "float16", "float32"]))
-def test_values(backend, element: str) -> None:
-    """The code is compiled for a GPU as well."""
-    limit = 1e300 if element.startswith("f") else 10**12
-    for function in (smallest, chain, clamped_by_argument, helper, in_tuples):
-        kernel = jit.rawkernel()(function)
-        x, o, wanted = np.array([1, 2], element), np.zeros(2), np.zeros(2)
-        with np.errstate(over="ignore"):  # NumPy compares with the infinity that it rounds to
-            function(x, limit, wanted)
-        given, into = backend.asarray(x), backend.asarray(o)
-        kernel[1, 1](given, limit, into)
-        np.testing.assert_array_equal(backend.asnumpy(into), wanted)
-        assert kernel.inspect(x, limit, o, target="compute_90")
 
 
 def chosen(x, y, o):
