@@ -325,14 +325,6 @@ def test_errors_in_several_texts(where: str) -> None:
     assert lines[6].endswith("(and 1 more)")
 
 
-@pytest.mark.parametrize("where", ["call", "nvrtc"])
-def test_error_has_the_source_and_the_log(where: str) -> None:
-    error = refused({"map_expr": "x + foo"}, where)
-    assert "x + foo" in error.source
-    assert "_kt_arguments" in error.source
-    assert "foo" in error.log
-
-
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("where", ["call", "nvrtc"])
 @pytest.mark.parametrize(
@@ -472,18 +464,6 @@ def test_the_kernel_is_called_by_its_own_name(where: str) -> None:
 
 
 # -- again -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.exhaustive
-def test_the_kernel_of_a_refused_call_works_with_other_types() -> None:
-    own = ReductionKernel("T x", "float32 y", "x.real()", "a + b", "y = a", "0", "real_sum")
-    messages = []
-    for _ in range(2):
-        with pytest.raises(CompileError) as caught:
-            own(X)
-        messages.append(str(caught.value))
-        assert own(np.array([1 + 2j, 4], np.complex64)) == 5
-    assert messages[0] == messages[1]
 
 
 def test_every_text_has_a_mistake_here() -> None:
