@@ -133,20 +133,6 @@ def test_the_identity_may_be_a_parameter() -> None:
 # -- ways to call ----------------------------------------------------------------------------------
 
 
-@pytest.mark.exhaustive
-def test_outputs_in_all_ways() -> None:
-    for how in ("out", "tuple", "position", "name"):
-        y = np.full(4, np.nan, np.float32)
-        result = {
-            "out": lambda y=y: SUM(X, axis=0, out=y),
-            "tuple": lambda y=y: SUM(X, axis=0, out=(y,)),
-            "position": lambda y=y: SUM(X, y, axis=0),
-            "name": lambda y=y: SUM(X, axis=0, y=y),
-        }[how]()
-        assert result is y
-        same(y, X.sum(0))
-
-
 def test_defaults_and_inputs_by_name() -> None:
     same(TWO(x=X)[0], 3 * X.sum())
     same(TWO(X, 2)[0], 2 * X.sum())
