@@ -207,19 +207,6 @@ def test_what_compiles_anew(arguments: list[np.ndarray[Any, Any]], count: int) -
     assert len(kernel.cached_codes) == count
 
 
-@pytest.mark.exhaustive
-def test_numbers_compile_anew_by_type_alone() -> None:
-    @jit.rawkernel()
-    def kernel(x, a):
-        x[0] = a
-
-    x = floats()
-    for number in (1, -5, 2**40, 1.5, float("inf"), True, np.int32(1), np.int32(7), None):
-        if number is not None:
-            kernel[1, 1](x, number)
-    assert len(kernel.cached_codes) == 4
-
-
 def test_threads_that_compile_the_same_at_once() -> None:
     for decorate, call in (
         (jit.rawkernel, lambda kernel, x, y: kernel[1, 8](x, y)),

@@ -14,7 +14,6 @@ from kerneltk.errors import (
     ArgumentValueError,
     LaunchError,
     NotCompiledError,
-    ScalarOverflowError,
     UnsupportedError,
 )
 from kerneltk.jit import (
@@ -188,19 +187,6 @@ def test_constant_memory_of_every_dtype(dtype: Any) -> None:
     copy[1, 1](x)
     assert x.tobytes() == table.tobytes()
     assert ".const" in copy.inspect(x, target="compute_90")
-
-
-@pytest.mark.exhaustive
-def test_numbers_that_a_signature_has_no_room_for() -> None:
-    @cuda.jit("void(float32[:], int32, float32)")
-    def store(x: Any, n: Any, value: Any) -> None:
-        x[0], x[1] = n, value
-
-    x = np.zeros(2, np.float32)
-    store[1, 1](x, 2**40 + 5, 1e300)  # no warning either
-    assert x.tolist() == [5, np.inf]
-    with pytest.raises(ScalarOverflowError, match="more than 64 bits"):
-        store[1, 1](x, 2**70, 0)
 
 
 def test_copies_into_arrays_of_numpy(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -203,26 +203,6 @@ def test_barriers_where_only_some_threads_come() -> None:
     assert reason(for_(i, n, if_(tx < 3, stop), sync)).startswith("only some threads may leave")
 
 
-@jit.rawkernel()
-def halves(y):  # type: ignore[no-untyped-def]
-    s = jit.shared_memory(np.int32, 64)
-    t = jit.threadIdx.x
-    s[t] = t
-    if t % 2 == 0:
-        jit.syncthreads()
-        y[t] = s[t ^ 1]
-    else:
-        jit.syncthreads()
-        y[t] = s[63 - t]
-
-
-@pytest.mark.exhaustive
-def test_each_branch_may_have_its_barrier() -> None:
-    y, t = np.zeros(64, np.int32), np.arange(64)
-    halves[1, 64](y)
-    assert np.array_equal(y, np.where(t % 2, 63 - t, t ^ 1))
-
-
 def test_loops_that_may_wait_for_another_thread() -> None:
     taken = call(Operation("atomic_cas", "", ATOMIC), x[0], 0, 1)
     assert reason(while_(taken.eq(1))) == "a loop may wait for what another thread writes"

@@ -157,19 +157,3 @@ def test_uint64_and_signed_elements_have_no_join(function, mode: str) -> None:
         kernel[1, 1](np.zeros(1, np.uint64), np.zeros(1, np.int64), np.zeros(1))
     assert "here it is 'uint64'" in str(caught.value)
     assert "here it is 'int64'" in str(caught.value)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("mode", ["cuda", "numpy"])
-def test_signed_and_unsigned_elements_keep_their_values(backend, mode: str) -> None:
-    for first, second in (("int8", "uint8"), ("int32", "uint32")):
-        for function in (varied, returned, smaller):  # of two paths, of two results, chosen
-            for flag in (0, 1):
-                least, most = np.iinfo(first).min, np.iinfo(second).max
-                x, y = np.array([least], first), np.array([most], second)
-                o, wanted = np.array([flag], np.int64), np.array([flag], np.int64)
-                function(x, y, wanted)
-                into = backend.asarray(o)
-                kernel = jit.rawkernel(mode=mode)(function)
-                kernel[1, 1](backend.asarray(x), backend.asarray(y), into)
-                np.testing.assert_array_equal(backend.asnumpy(into), wanted)
