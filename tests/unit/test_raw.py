@@ -250,12 +250,7 @@ def test_an_unknown_kernel() -> None:
         templated(1, 1, (np.zeros(1),))
 
 
-def test_pickled_kernels_work() -> None:
-    kernel, x, y = axpy()
-    kernel(1, 1, (0, 1, x, y))
-    again = pickle.loads(pickle.dumps(kernel))
-    again(4, 32, (100, 2, x, y))
-    np.testing.assert_array_equal(y, 2 * x + 1)
+def test_pickled_modules_work() -> None:
     module = pickle.loads(pickle.dumps(kerneltk.RawModule(code=MODULE)))
     assert "weigh" in module.kernels
 

@@ -221,7 +221,6 @@ def test_result_type_of_arrays_numbers_and_dtypes() -> None:
         check_calls(function, *calls)
 
 
-@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", half(["sum", "prod", "max", "min", "mean"]))
 def test_totals_of_one_element_take_no_kernel(kind: str) -> None:
     def program(x: Any) -> Any:
