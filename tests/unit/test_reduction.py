@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import pickle
 import sys
-import threading
 from types import ModuleType
 from typing import Any
 
@@ -20,6 +19,7 @@ from kerneltk.launch import loops
 
 from . import fake_torch
 from .fake_torch import Tensor
+from .test_elementwise import counted
 
 Array = npt.NDArray[Any]
 make = ArraySpec.make
@@ -38,19 +38,6 @@ RAW = ReductionKernel(
 @pytest.fixture
 def kernel() -> ReductionKernel:
     return ReductionKernel("T x, T c", "T y", "c * x", "a + b", "y = a", "0", "scaled")
-
-
-def counted(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list[int]:
-    """Count the calls of a function from now on."""
-    calls: list[int] = []
-    original = getattr(owner, name)
-
-    def count(*args: Any, **kwargs: Any) -> Any:
-        calls.append(threading.get_ident())
-        return original(*args, **kwargs)
-
-    monkeypatch.setattr(owner, name, count)
-    return calls
 
 
 def same(found: Any, wanted: Any) -> None:
