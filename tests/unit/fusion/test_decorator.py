@@ -343,31 +343,6 @@ def test_arrays_in_two_memories(dry: DryGpu) -> None:
         kerneltk.fuse(lambda x, y: x + y)(dry.array(3), np.ones(3))
 
 
-@pytest.mark.exhaustive
-def test_a_first_call_with_a_known_plan_loads_what_it_needs() -> None:
-    code = (
-        "import sys, numpy as np, kerneltk\n"
-        "x = np.ones(3)\n"
-        "{}\n"
-        "print(kerneltk.fuse(program)(x).tolist(), *(name in sys.modules for name in sys.argv[1:]))"
-    )
-    others = (
-        "kerneltk.fusion.plan.planner",
-        "kerneltk.jit.intrinsics",
-        "kerneltk.jit.ir",
-        "kerneltk.jit.lowering",
-        "kerneltk.jit.passes",
-        "kerneltk.launch.recording",
-    )
-    for body, found, reduces in (("x + 1", [2.0] * 3, False), ("x.sum()", 3.0, True)):
-        # A lambda, whose text fused functions do not ask for.
-        program = code.format(f"program = lambda x: {body}")
-        command = [sys.executable, "-c", program, "kerneltk.reduction", *others]
-        for _ in range(2):  # the first process plans
-            printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-        assert printed.split("\n")[0] == f"{found} {reduces} " + " ".join(["False"] * len(others))
-
-
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("kind", [np.float32, np.dtype("f4"), "f4", float, np.int8])
 def test_dtypes_are_constants(kind: Any) -> None:

@@ -92,24 +92,6 @@ def count_shared(result: Any) -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("decorator", [rawkernel, cuda.jit])
-@pytest.mark.parametrize("wrong", [(4.0, 2), (True, 2), (4, 2.0), ((4, 1.0), (2, 1))])
-def test_a_grid_of_floats_does_not_stay(decorator: Any, wrong: tuple[Any, Any]) -> None:
-    @decorator
-    def fill(x: Any) -> None:
-        i = grid_index(1)
-        if i < x.size:
-            x[i] = 1
-
-    x = np.zeros(2)
-    with pytest.raises(ArgumentTypeError, match="must be an int or a tuple"):
-        fill[wrong](x)
-    right = tuple(tuple(map(int, n)) if isinstance(n, tuple) else int(n) for n in wrong)
-    fill[right](x)  # 4.0 == 4, and both are the same key
-    assert x.all()
-
-
-@pytest.mark.exhaustive
 def test_subclasses_are_launched_as_fast_as_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
     @rawkernel
     def fill(x: Any, value: Any) -> None:

@@ -98,11 +98,6 @@ def test_configurations_that_are_refused(configuration: Any) -> None:
         jit(store)[configuration]
 
 
-def test_shared_memory_is_the_fourth() -> None:
-    with pytest.raises(ArgumentTypeError, match="which must be an int"):
-        jit(store)[1, 2, 0, 1.5]
-
-
 def test_arguments_become_the_signatures() -> None:
     kernel = jit("void(float32[:], int8)")(store)
     x = np.zeros(1, np.float32)
