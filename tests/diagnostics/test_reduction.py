@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -11,10 +10,9 @@ import numpy as np
 import pytest
 
 from kerneltk import ArraySpec, CompileError, ReductionKernel
-from kerneltk.backends.host import toolchain
 
 from ..sampling import half
-from .mistakes import Mistake
+from .mistakes import Mistake, check
 
 X = np.arange(4, dtype=np.float32)
 SPEC = ArraySpec.make("f4", 4)
@@ -227,29 +225,6 @@ def refused(texts: dict[str, Any], where: str, name: str = "k", mask: bool = Fal
     with pytest.raises(CompileError) as caught:
         calls[where]()
     return caught.value
-
-
-def check(mistake: Mistake, message: str, where: str) -> None:
-    lines = message.split("\n")
-    origin = mistake.origin.partition(":")[0]
-    start = f"The {origin} of kernel 'k' does not compile: "
-    if where == "nvrtc":
-        assert lines[0] == f"{start}{mistake.nvrtc}."
-    else:
-        assert lines[0].startswith(start)
-        if toolchain.find_compiler().family == "gcc":
-            assert lines[0] == f"{start}{mistake.gcc}."
-    shown = f"  {mistake.origin}: {mistake.line}"
-    assert lines[1] == shown
-    carets = [
-        (" " * found.start() + "^" * len(part) + f" {mistake.label}").rstrip()
-        for part in mistake.parts
-        for found in re.finditer(re.escape(part), shown)
-        if found.start() >= len(shown) - len(mistake.line)
-    ]
-    assert lines[2].removesuffix(" this was never opened") in carets
-    if mistake.hint:
-        assert f"  Hint: {mistake.hint}" in lines
 
 
 @pytest.mark.parametrize("name", MISTAKES)
