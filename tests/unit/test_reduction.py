@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-import sys
 from types import ModuleType
 from typing import Any
 
@@ -17,7 +16,8 @@ from kerneltk.backends.host.backend import HostBackend
 from kerneltk.codegen import reduction as definitions
 from kerneltk.launch import loops
 
-from . import fake_torch
+from .backends.test_foreign_arrays import ByDlpack, ByInterface
+from .backends.test_foreign_arrays import torch as torch
 from .fake_torch import Tensor
 from .test_elementwise import counted
 
@@ -298,38 +298,6 @@ def test_inputs_may_have_the_names_of_totals_and_of_options(names: tuple[str, st
 
 
 # -- arrays of other libraries ---------------------------------------------------------------------
-
-
-class ByInterface:
-    """Has ``__array_interface__``, as PIL's images do."""
-
-    def __init__(self, array: Any) -> None:
-        self.array = array
-
-    @property
-    def __array_interface__(self) -> Any:
-        return self.array.__array_interface__
-
-
-class ByDlpack:
-    """Has the DLPack protocol, as torch's and JAX's arrays do."""
-
-    def __init__(self, array: Any) -> None:
-        self.array = array
-        self.dtype = f"other.{array.dtype}"
-
-    def __dlpack__(self, **kwargs: Any) -> Any:
-        return self.array.__dlpack__(**kwargs)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return 1, 0
-
-
-@pytest.fixture
-def torch(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    module = fake_torch.module()
-    monkeypatch.setitem(sys.modules, "torch", module)
-    return module
 
 
 @pytest.mark.parametrize("kind", [ByInterface, ByDlpack, Tensor])

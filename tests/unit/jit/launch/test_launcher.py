@@ -22,6 +22,8 @@ from kerneltk.errors import (
 from kerneltk.jit.launch import launcher
 from kerneltk.launch import dispatch
 
+from .test_hard_cases import Foreign
+
 
 class Pair(NamedTuple):
     left: Any
@@ -101,11 +103,6 @@ def test_a_kernel_without_arguments_runs_where_kernels_do() -> None:
 
 
 def test_subclasses_and_other_libraries_arrays() -> None:
-    class Foreign:
-        def __init__(self, array: Any) -> None:
-            self.__array_interface__ = array.__array_interface__
-            self.kept = array
-
     class Sub(np.ndarray[Any, Any]):
         pass
 
