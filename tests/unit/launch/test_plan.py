@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import struct
+from typing import Any
 
 import numpy as np
+import pytest
 
 from kerneltk import ElementwiseKernel
-from kerneltk.backends.base import backend_named
+from kerneltk.backends.base import LaunchCall, backend_named
 from kerneltk.codegen.elementwise import ElementwiseDefinition
+from kerneltk.launch import compiled
 from kerneltk.launch.loops import Plan, _overlap_pairs, loop_launcher
 from kerneltk.signature.parameters import parse_signature
 
@@ -48,3 +51,23 @@ def test_results_have_bytes_of_their_own_dtypes() -> None:
         (np.dtype("f4"), np.dtype("c16")), (), (),
     )  # fmt: skip
     assert plan.row()[-4:] == (np.dtype("f4"), 48, np.dtype("c16"), 192)
+
+
+def test_a_failed_launch_is_handed_to_the_backend(monkeypatch: pytest.MonkeyPatch) -> None:
+    class FaultError(Exception):
+        pass
+
+    def fault(*given: Any) -> None:
+        raise FaultError
+
+    def note(error: Exception, launch: Any, given: Any) -> None:
+        failures.append(type(error))
+
+    failures: list[Any] = []
+    call = LaunchCall(fault, ("function", "grid", "parameters"), note, errors=(FaultError,))
+    monkeypatch.setitem(vars(backend_named("host")), "loop_call", call)
+    monkeypatch.setattr(compiled, "launcher_class", lambda: None)
+    kernel = ElementwiseKernel("T x", "T y", "y = x", "faulty")
+    for _ in range(2):
+        kernel(np.ones(3))
+    assert failures == [FaultError] * 2

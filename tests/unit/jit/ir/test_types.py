@@ -1,4 +1,4 @@
-"""The types of values: their words, their properties, when they are equal."""
+"""The types of values: their words, and their properties."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from kerneltk.jit.ir.types import (
     PY_COMPLEX,
     PY_FLOAT,
     PY_INT,
+    VOID,
+    Array,
+    Opaque,
     Record,
+    Tuple,
     alignment_of,
     number,
 )
@@ -23,22 +27,21 @@ HOST, CUDA = capabilities_of("host"), capabilities_of("cuda")
 F4 = number("float32")
 
 
+def test_words_that_few_messages_have() -> None:
+    assert str(Tuple((PY_INT, VOID))) == "tuple of (int, None)"
+    assert str(Array(F4, 0, packed=True)) == "0-d array of unaligned float32"
+    assert str(Opaque("grid group", "grid_group")) == "grid group"
+
+
 def test_numbers() -> None:
-    assert [kind.is_integer for kind in (PY_INT, BOOL, number("uint8"), F4)] == [
-        True,
-        False,
-        True,
-        False,
-    ]
+    kinds = (PY_INT, BOOL, number("uint8"), F4)
+    assert [kind.is_integer for kind in kinds] == [True, False, True, False]
     bfloat16, half = number(ml_dtypes.bfloat16), number("float16")
     assert all(kind.is_floating for kind in (PY_FLOAT, F4, bfloat16, half))
     assert (bfloat16.is_half, half.is_half, F4.is_half) == (True, True, False)
     assert not number("int16").is_half
-    assert [kind.part for kind in (PY_COMPLEX, number("complex64"), number("complex128"))] == [
-        PY_FLOAT,
-        F4,
-        number("float64"),
-    ]
+    kinds = (PY_COMPLEX, number("complex64"), number("complex128"))
+    assert [kind.part for kind in kinds] == [PY_FLOAT, F4, number("float64")]
 
 
 def test_alignment() -> None:
