@@ -82,6 +82,8 @@ def test_a_function_as_an_argument() -> None:
     np.testing.assert_allclose(fused(cupy.exp, X), np.exp(X))
     np.testing.assert_allclose(fused(cupy.sum, X), X.sum())
     np.testing.assert_allclose(fused(np.exp, X), np.exp(X))
+    moved = kerneltk.fuse(lambda x: x + 1 if cupy.get_array_module(x) is np else x * 7)
+    np.testing.assert_array_equal(moved(X), X + 1)
 
 
 def test_every_function_has_its_own_code_again() -> None:
