@@ -6,7 +6,7 @@ import linecache
 import math
 import re
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, Literal
@@ -93,38 +93,24 @@ def _place(function: Any, offset: int) -> str:
     return f"{path.rpartition('/')[2]}:{number + offset}"
 
 
-class Table(list[Refused]):
-    """Refused programs in the order of their definition."""
+def programs_of(name: str, names: Mapping[str, Any]) -> Iterator[Refused]:
+    """Yield the programs of a file of `refused`, which use these names.
 
-    def refused(
-        self, message: str, *arguments: Any, mode: Literal["cuda", "numpy"] = "cuda"
-    ) -> Callable[[Any], Any]:
-        """Add a function, unchanged, as a program that is refused with this message."""
-
-        def add(function: Any) -> Any:
-            self.append(Refused(function, message, arguments, mode))
-            return function
-
-        return add
-
-    def read(self, name: str, names: Mapping[str, Any]) -> None:
-        """Add the programs of a file of `refused`, which use these names.
-
-        Each has the function, with its arguments behind the first line, and the message. Carets
-        under what a message shows stand in the function; a message of several locations is whole.
-        """
-        for lines in entries(name):
-            lines[0], _, given = lines[0].partition("  # ")
-            given, _, mode = given.partition("; ")
-            head = next(k for k, line in enumerate(lines) if re.match(r"\w+: ", line))
-            code, message = lines[:head], lines[head:]
-            marked = [k for k, line in enumerate(code) if re.fullmatch(r" *\^[ ^]*", line)]
-            for k in marked:
-                place = f"  +{k - 1}: "
-                shown = [place + code[k - 1], " " * len(place) + code.pop(k)]
-                tail = next((k for k, line in enumerate(message) if line[0] == " "), len(message))
-                message[tail:tail] = shown
-            function = re.search(r"def (\w+)", lines[0])[1]  # type: ignore[index]
-            arguments = eval(f"({given},)" if given else "()", globals(), dict(names))
-            program = made("\n".join([*code, ""]), function, f"<{function}>", names)
-            self.append(Refused(program, "\n".join(message), arguments, mode or "cuda"))  # type: ignore[arg-type]
+    Each has the function, with its arguments behind the first line, and the message. Carets under
+    what a message shows stand in the function; a message of several locations is whole.
+    """
+    for lines in entries(name):
+        lines[0], _, given = lines[0].partition("  # ")
+        given, _, mode = given.partition("; ")
+        head = next(k for k, line in enumerate(lines) if re.match(r"\w+: ", line))
+        code, message = lines[:head], lines[head:]
+        marked = [k for k, line in enumerate(code) if re.fullmatch(r" *\^[ ^]*", line)]
+        for k in marked:
+            place = f"  +{k - 1}: "
+            shown = [place + code[k - 1], " " * len(place) + code.pop(k)]
+            tail = next((k for k, line in enumerate(message) if line[0] == " "), len(message))
+            message[tail:tail] = shown
+        function = re.search(r"def (\w+)", lines[0])[1]  # type: ignore[index]
+        arguments = eval(f"({given},)" if given else "()", globals(), dict(names))
+        program = made("\n".join([*code, ""]), function, f"<{function}>", names)
+        yield Refused(program, "\n".join(message), arguments, mode or "cuda")  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 # ruff: noqa: F401
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
@@ -57,7 +58,6 @@ def kernel(in_params: str, out_params: str) -> ElementwiseKernel:
     return ElementwiseKernel(in_params, out_params, f"static_cast<void>(({written}))", "k")
 
 
-TYPE, VALUE, RANGE = ArgumentTypeError, ArgumentValueError, ScalarOverflowError
 MESSAGES = messages("arguments")
 
 
@@ -68,9 +68,9 @@ def test_message(call: str, error: str, message: str) -> None:
     check_message(lambda: eval(call), error, message)
 
 
-@pytest.mark.parametrize(("first", "second"), [(0, 1), (1, 0)])
-def test_arrays_of_two_backends(monkeypatch: pytest.MonkeyPatch, first: int, second: int) -> None:
-    """Simulated: the second kind of array stands for one on a GPU."""
+@pytest.mark.parametrize("first", ["host memory", "a GPU"])
+def test_arrays_of_two_backends(monkeypatch: pytest.MonkeyPatch, first: str) -> None:
+    """Simulated: a kind of array stands for one on a GPU."""
     from kerneltk.backends import foreign_arrays
 
     class OnGpu(np.ndarray):
@@ -84,16 +84,23 @@ def test_arrays_of_two_backends(monkeypatch: pytest.MonkeyPatch, first: int, sec
     monkeypatch.setattr(
         foreign_arrays, "backend_of", lambda value: gpu if type(value) is OnGpu else own(value)
     )
-    arrays = [X, X.view(OnGpu)]
-    with pytest.raises(ArgumentTypeError) as caught:
-        K(arrays[first], arrays[second], 1)
-    places = ["host memory", "a GPU"]
-    assert str(caught.value) == (
-        f"'x' is in {places[first]}, but 'w' is in {places[second]}.\n"
-        "  in_params: T x, T w, float32 a\n"
-        "                  ^^^\n"
-        "  Hint: move one of them: 'cupy.asarray(x)' or 'cupy.asnumpy(x)'."
-    )
+    places = ["host memory", "a GPU"] if first == "host memory" else ["a GPU", "host memory"]
+    kinds = [OnGpu if place == "a GPU" else np.ndarray for place in places]
+    total = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "total")
+    calls: list[tuple[Callable[[], object], str, str]] = [
+        (
+            lambda: K(X.view(kinds[0]), X.view(kinds[1]), 1), "w",
+            "  in_params: T x, T w, float32 a\n                  ^^^\n",
+        ),
+        (lambda: total(X.view(kinds[0]), where=(X > 1).view(kinds[1])), "where", ""),
+    ]  # fmt: skip
+    for call, other, shown in calls:
+        with pytest.raises(ArgumentTypeError) as caught:
+            call()
+        assert str(caught.value) == (
+            f"'x' is in {places[0]}, but '{other}' is in {places[1]}.\n"
+            f"{shown}  Hint: move one of them: 'cupy.asarray(x)' or 'cupy.asnumpy(x)'."
+        )
 
 
 def test_a_gpu_array_without_cupy(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,14 +2,54 @@
 
 from __future__ import annotations
 
+import linecache
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
 import numpy as np
 import pytest
 
 import kerneltk
-from tests.diagnostics.fuse_refused_support import ARRAY, arguments, function_of, refused
-from tests.diagnostics.tables import check_message
 
-REFUSED = refused()
+from .tables import check_message, entries
+
+ARRAY = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+
+def arguments() -> tuple[Any, ...]:
+    """The arguments of each: x of float32, i of int64, z of complex128, k a float, n an int."""
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    return x, np.arange(6).reshape(2, 3), x + 1j, 2.5, 3
+
+
+def function_of(body: str) -> Callable[..., Any]:
+    """The function with a body, as one whose source messages can show."""
+    source = f"def program(x, i, z, k, n):\n    {body}\n"
+    path = "program.py"
+    linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
+    names: dict[str, Any] = {"np": np, "math": math, "OUTSIDE": ARRAY, "LOG": []}
+    exec(compile(source, path, "exec"), names)
+    made: Callable[..., Any] = names["program"]
+    return made
+
+
+def refused() -> Iterator[tuple[str, str, str]]:
+    """Yield the bodies that are refused, the class of the error, and the whole message.
+
+    In the table, carets stand below the body if the message shows it; the message without both
+    follows.
+    """
+    place = "  program.py:2:     "
+    for body, *message in entries("fuse"):
+        is_shown = not message[0].strip(" ^")
+        shown = [place + body, " " * len(place) + message.pop(0)] if is_shown else []
+        head, *hints = message
+        kind, _, problem = head.partition(": ")
+        yield body, kind, "\n".join([problem, *shown, *hints])
+
+
+REFUSED = list(refused())
 
 
 @pytest.mark.parametrize(("body", "kind", "message"), REFUSED, ids=[body for body, _, _ in REFUSED])

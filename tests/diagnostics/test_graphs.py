@@ -10,11 +10,7 @@ import pytest
 
 import kerneltk
 from kerneltk import ElementwiseKernel, KernelToolkitError, RawKernel, jit
-from kerneltk.errors import (
-    DivisionError,
-    LaunchError,
-    UnsupportedError,
-)
+from kerneltk.errors import DivisionError, LaunchError, UnsupportedError
 
 from .tables import check_message, messages
 

@@ -15,10 +15,7 @@ import numpy as np
 import pytest
 
 from kerneltk import jit
-from kerneltk.errors import (
-    KernelToolkitError,
-    UnsupportedError,
-)
+from kerneltk.errors import KernelToolkitError, UnsupportedError
 from kerneltk.jit.lowering.unsupported import REFUSED, REFUSED_CALLS
 
 from . import jit_refused_programs_support as support
@@ -173,14 +170,7 @@ def near(y: Any) -> None:
 def test_coordinates_and_memory_in_tuples() -> None:
     y = np.zeros((6, 3), np.int32)
     jit.rawkernel()(near)[1, 3](y)
-    assert y.tolist() == [
-        [0, 1, 0],
-        [1, 0, 1],
-        [10, 20, 30],
-        [2, 3, 5],
-        [12, 12, 12],
-        [3, 4, 5],
-    ]
+    assert y.tolist() == [[0, 1, 0], [1, 0, 1], [10, 20, 30], [2, 3, 5], [12, 12, 12], [3, 4, 5]]
 
 
 def unrolled(x: Any, y: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -19,12 +19,10 @@ from kerneltk import (
     CompileError,
     DivisionError,
     ElementwiseKernel,
-    KernelToolkitError,
     ReductionKernel,
 )
 from kerneltk.backends.host.backend import HostBackend
-from kerneltk.codegen import elementwise as definitions
-from kerneltk.launch import loops
+from kerneltk.errors import NotCompiledError
 from kerneltk.signature.parameters import NO_DEFAULT
 
 X = np.arange(6, dtype=np.float32)
@@ -46,11 +44,6 @@ def counted(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list[int]
 
     monkeypatch.setattr(owner, name, count)
     return calls
-
-
-def plans_of(kernel: ElementwiseKernel) -> Iterator[dict[Any, Any]]:
-    for launcher in kernel._dispatcher._launchers.values():
-        yield launcher.plans
 
 
 # -- attributes ------------------------------------------------------------------------------------
@@ -82,33 +75,6 @@ def test_attributes_are_those_of_the_constructor() -> None:
 # -- plans -----------------------------------------------------------------------------------------
 
 
-def test_a_second_call_touches_only_its_plan(
-    kernel: ElementwiseKernel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    y = np.empty_like(X)
-    for arguments in ((X, 2.0), (X, 2.0, y), (X.astype(np.int64), 3)):
-        kernel(*arguments)
-    calls = [
-        counted(monkeypatch, owner, name)
-        for owner, name in (
-            (definitions, "resolve_elementwise"),
-            (definitions.ElementwiseDefinition, "schedule"),
-            (loops, "translation_unit_of"),
-            (loops, "loop_launcher"),
-        )
-    ]
-    calls += [
-        counted(monkeypatch, HostBackend, name)
-        for name in ("compile", "load", "describe", "make_buffer", "check_usable")
-    ]
-    for factor in (2.0, 5.0):
-        np.testing.assert_array_equal(kernel(X, factor), factor * X)
-        assert kernel(X, factor, y) is y
-        np.testing.assert_array_equal(y, factor * X)
-        np.testing.assert_array_equal(kernel(X.astype(np.int64), 3), 3 * X.astype(np.int64))
-    assert calls == [[]] * len(calls)
-
-
 def test_other_extents_compile_nothing(
     kernel: ElementwiseKernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,25 +100,14 @@ def test_calls_of_changing_kinds(kernel: ElementwiseKernel) -> None:
             assert result.dtype == array.dtype
 
 
-@pytest.mark.exhaustive
-def test_the_number_of_plans_is_bounded(
-    kernel: ElementwiseKernel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(loops, "MAX_PLANS", 8)
-    for size in (*range(1, 31), *range(1, 31)):
-        np.testing.assert_array_equal(kernel(np.ones(size), 2), np.full(size, 2.0))
-    (plans,) = plans_of(kernel)
-    assert 0 < len(plans) <= 8
-
-
 def test_a_refused_number_leaves_the_plan_usable() -> None:
     kernel = ElementwiseKernel("T x, int8 a", "T y", "y = x + a", "small")
     for _ in range(3):
         np.testing.assert_array_equal(kernel(X, 1), X + 1)
         with pytest.raises(OverflowError):
             kernel(X, 1000)
-    (plans,) = plans_of(kernel)
-    assert len(plans) == 1
+    (launcher,) = kernel._dispatcher._launchers.values()
+    assert len(launcher.plans) == 1
 
 
 def test_a_writable_array_does_not_stand_for_a_read_only_one(kernel: ElementwiseKernel) -> None:
@@ -236,38 +191,37 @@ def in_threads(count: int, work: Callable[[int], None]) -> None:
 
 
 def test_threads_compile_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    kernel = ElementwiseKernel("T x", "T y", "y = x * 17 + 4", "compiled_once")
+    """One kernel, or one of the same text for each thread."""
     compiled = counted(monkeypatch, HostBackend, "compile")
-    in_threads(8, lambda _: np.testing.assert_array_equal(kernel(X), X * 17 + 4))
+    shared = ElementwiseKernel("T x", "T y", "y = x * 17 + 4", "compiled_once")
+    in_threads(8, lambda _: np.testing.assert_array_equal(shared(X), X * 17 + 4))
     assert len(compiled) == 1
-
-
-def test_threads_with_kernels_of_one_text_compile_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled = counted(monkeypatch, HostBackend, "compile")
 
     def work(_: int) -> None:
         own = ElementwiseKernel("T x", "T y", "y = x * 19 + 4", "own")
         np.testing.assert_array_equal(own(X), X * 19 + 4)
 
     in_threads(6, work)
-    assert len(compiled) == 1
+    assert len(compiled) == 2
 
 
 # -- pickling --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("how", ["pickle", "copy", "deepcopy"])
+COPIES: dict[str, Callable[[Any], Any]] = {
+    "pickle": lambda kernel: pickle.loads(pickle.dumps(kernel)),
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+}
+
+
+@pytest.mark.parametrize("how", COPIES)
 def test_copies_work(how: str) -> None:
     kernel = ElementwiseKernel(
         "T x, T a, float32 b = 0.5", "T y", "y = a * x + b + c", "copied", loop_prep="T c = 1;"
     )
     kernel(X, 2)
-    made: Callable[[Any], Any] = {
-        "pickle": lambda k: pickle.loads(pickle.dumps(k)),
-        "copy": copy.copy,
-        "deepcopy": copy.deepcopy,
-    }[how]
-    twin = made(kernel)
+    twin = COPIES[how](kernel)
     assert repr(twin) == repr(kernel)
     assert twin.kwargs == kernel.kwargs
     assert [p.default is NO_DEFAULT for p in twin.in_params] == [True, True, False]
@@ -276,11 +230,19 @@ def test_copies_work(how: str) -> None:
         twin(X)
 
 
+@pytest.mark.parametrize("how", COPIES)
+def test_copies_know_nothing_of_calls(kernel: ElementwiseKernel, how: str) -> None:
+    kernel(X, 2)
+    with pytest.raises(NotCompiledError):
+        _ = COPIES[how](kernel).cached_code
+    assert kernel.cached_code
+
+
 # -- generated texts -------------------------------------------------------------------------------
 
 
 def test_cached_codes(kernel: ElementwiseKernel) -> None:
-    with pytest.raises(KernelToolkitError, match="has not been called"):
+    with pytest.raises(NotCompiledError, match="has not been called"):
         _ = kernel.cached_code
     with pytest.warns(UserWarning, match="nothing is compiled before the first call"):
         assert kernel.cached_codes == {}
@@ -291,6 +253,8 @@ def test_cached_codes(kernel: ElementwiseKernel) -> None:
     assert [tuple(map(str, key)) for key in codes] == [("float32",) * 2, ("int8",) * 2]
     with pytest.warns(UserWarning, match="Several sources"):
         assert kernel.cached_code == next(iter(codes.values()))
+    codes.clear()  # a copy
+    assert kernel.cached_codes
 
 
 def test_the_text_is_known_without_memory_or_gpu(kernel: ElementwiseKernel) -> None:

@@ -452,9 +452,7 @@ def test_a_replaced_array_reaches_the_node(gpu: DryGpu, driver: FakeGraphs) -> N
 
 
 def test_another_alignment_takes_another_function(
-    gpu: DryGpu,
-    driver: FakeGraphs,
-    monkeypatch: pytest.MonkeyPatch,
+    gpu: DryGpu, driver: FakeGraphs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from kerneltk.backends.cuda.backend import CudaBackend
 
@@ -607,9 +605,7 @@ def test_mixed_backends(gpu: DryGpu, driver: FakeGraphs) -> None:
 
 
 def test_the_current_device(
-    gpu: DryGpu,
-    driver: FakeGraphs,
-    monkeypatch: pytest.MonkeyPatch,
+    gpu: DryGpu, driver: FakeGraphs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from kerneltk.backends.cuda.backend import CudaBackend
 

@@ -50,19 +50,12 @@ def axpy(n: int = 100) -> tuple[kerneltk.RawKernel, np.ndarray[Any, Any], np.nda
     )
 
 
-@pytest.mark.exhaustive
-def test_as_cupy_is_called() -> None:
-    kernel, x, y = axpy()
-    kernel((4,), (32,), (np.int32(100), np.float32(2), x, y))
-    np.testing.assert_array_equal(y, 2 * x + 1)
-
-
 @pytest.mark.parametrize(
     ("grid", "block"), [(4, 32), ((4,), (32,)), ((4, 1), (32, 1, 1)), ([4], [32])]
 )
 def test_grids_are_ints_or_tuples(grid: Any, block: Any) -> None:
     kernel, x, y = axpy()
-    kernel(grid, block, (100, 2.0, x, y))
+    kernel(grid, block, (np.int32(100), np.float32(2), x, y))
     kernel(grid, block, (100, 2.0, x, y), shared_mem=16, stream=None)
     np.testing.assert_array_equal(y, 4 * x + 1)
 
@@ -257,12 +250,7 @@ def test_an_unknown_kernel() -> None:
         templated(1, 1, (np.zeros(1),))
 
 
-def test_pickled_kernels_work() -> None:
-    kernel, x, y = axpy()
-    kernel(1, 1, (0, 1, x, y))
-    again = pickle.loads(pickle.dumps(kernel))
-    again(4, 32, (100, 2, x, y))
-    np.testing.assert_array_equal(y, 2 * x + 1)
+def test_pickled_modules_work() -> None:
     module = pickle.loads(pickle.dumps(kerneltk.RawModule(code=MODULE)))
     assert "weigh" in module.kernels
 
@@ -410,11 +398,6 @@ def test_object_code_without_a_device() -> None:
     symbols = dict(module.compile_for("sm_75").symbols)
     assert symbols["shapes::scale<float, 2>"].startswith("_ZN6shapes5scale")
     assert symbols["&weights"] == "weights"
-
-
-def test_an_empty_log_changes_no_bytes_but_its_own() -> None:
-    kerneltk.RawKernel(AXPY + "// its log is empty", "axpy").compile_for("sm_90")
-    assert bytes([32]) == bytearray([32])
 
 
 # -- files ----------------------------------------------------------------------------------------

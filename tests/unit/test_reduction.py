@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-import sys
-import threading
 from types import ModuleType
 from typing import Any
 
@@ -13,18 +11,15 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from kerneltk import (
-    ArgumentTypeError,
-    ArraySpec,
-    AxisError,
-    ReductionKernel,
-)
+from kerneltk import ArgumentTypeError, ArraySpec, AxisError, ReductionKernel
 from kerneltk.backends.host.backend import HostBackend
 from kerneltk.codegen import reduction as definitions
 from kerneltk.launch import loops
 
-from . import fake_torch
+from .backends.test_foreign_arrays import ByDlpack, ByInterface
+from .backends.test_foreign_arrays import torch as torch
 from .fake_torch import Tensor
+from .test_elementwise import counted
 
 Array = npt.NDArray[Any]
 make = ArraySpec.make
@@ -43,19 +38,6 @@ RAW = ReductionKernel(
 @pytest.fixture
 def kernel() -> ReductionKernel:
     return ReductionKernel("T x, T c", "T y", "c * x", "a + b", "y = a", "0", "scaled")
-
-
-def counted(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list[int]:
-    """Count the calls of a function from now on."""
-    calls: list[int] = []
-    original = getattr(owner, name)
-
-    def count(*args: Any, **kwargs: Any) -> Any:
-        calls.append(threading.get_ident())
-        return original(*args, **kwargs)
-
-    monkeypatch.setattr(owner, name, count)
-    return calls
 
 
 def same(found: Any, wanted: Any) -> None:
@@ -136,20 +118,6 @@ def test_the_identity_may_be_a_parameter() -> None:
 
 
 # -- ways to call ----------------------------------------------------------------------------------
-
-
-@pytest.mark.exhaustive
-def test_outputs_in_all_ways() -> None:
-    for how in ("out", "tuple", "position", "name"):
-        y = np.full(4, np.nan, np.float32)
-        result = {
-            "out": lambda y=y: SUM(X, axis=0, out=y),
-            "tuple": lambda y=y: SUM(X, axis=0, out=(y,)),
-            "position": lambda y=y: SUM(X, y, axis=0),
-            "name": lambda y=y: SUM(X, axis=0, y=y),
-        }[how]()
-        assert result is y
-        same(y, X.sum(0))
 
 
 def test_defaults_and_inputs_by_name() -> None:
@@ -293,15 +261,6 @@ def test_inputs_that_are_read_as_arrays_may_lie_anywhere() -> None:
             same(kernel(x, w), np.float32(np.sum(X * X)))
 
 
-# -- lifetime --------------------------------------------------------------------------------------
-
-
-# -- threads ---------------------------------------------------------------------------------------
-
-
-# -- pickling --------------------------------------------------------------------------------------
-
-
 def test_an_axis_error_can_be_pickled_and_copied() -> None:
     with pytest.raises(AxisError) as caught:
         SUM(X, axis=7)
@@ -311,9 +270,6 @@ def test_an_axis_error_can_be_pickled_and_copied() -> None:
 
 
 # -- generated texts -------------------------------------------------------------------------------
-
-
-SPEC = make("float32", X.shape)
 
 
 def test_a_size_ahead_of_time() -> None:
@@ -338,42 +294,10 @@ def test_inputs_may_have_the_names_of_totals_and_of_options(names: tuple[str, st
     own = ReductionKernel(f"T {x}, T {c}", "T y", f"{x} * {c}", "a + b", "y = a", "0", "named")
     same(own(X, 2), 2 * X.sum())
     same(own(X, 2, axis=0, where=MASK), 2 * X.sum(0, where=MASK))
-    assert own.compile(SPEC, 2, target="sm_90").code
+    assert own.compile(make("f4", X.shape), 2, target="sm_90").code
 
 
 # -- arrays of other libraries ---------------------------------------------------------------------
-
-
-class ByInterface:
-    """Has ``__array_interface__``, as PIL's images do."""
-
-    def __init__(self, array: Any) -> None:
-        self.array = array
-
-    @property
-    def __array_interface__(self) -> Any:
-        return self.array.__array_interface__
-
-
-class ByDlpack:
-    """Has the DLPack protocol, as torch's and JAX's arrays do."""
-
-    def __init__(self, array: Any) -> None:
-        self.array = array
-        self.dtype = f"other.{array.dtype}"
-
-    def __dlpack__(self, **kwargs: Any) -> Any:
-        return self.array.__dlpack__(**kwargs)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return 1, 0
-
-
-@pytest.fixture
-def torch(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    module = fake_torch.module()
-    monkeypatch.setitem(sys.modules, "torch", module)
-    return module
 
 
 @pytest.mark.parametrize("kind", [ByInterface, ByDlpack, Tensor])

@@ -379,11 +379,3 @@ def test_several_objects_of_one_type() -> None:
 def test_borders_of_numpys_numbers(border: Any) -> None:
     image = texture(F, address="border", border=border)
     assert image.TexDesc.get_texture_desc()["borderColor"][0] == 0.5
-
-
-def test_an_array_with_a_texture_keeps_its_memory() -> None:
-    data = np.arange(32, dtype=np.float32)
-    texture = kerneltk.texture(data, memory="linear")
-    with pytest.raises(ValueError, match="cannot resize"):
-        data.resize(100_000, refcheck=False)
-    del texture

@@ -82,6 +82,8 @@ def test_a_function_as_an_argument() -> None:
     np.testing.assert_allclose(fused(cupy.exp, X), np.exp(X))
     np.testing.assert_allclose(fused(cupy.sum, X), X.sum())
     np.testing.assert_allclose(fused(np.exp, X), np.exp(X))
+    moved = kerneltk.fuse(lambda x: x + 1 if cupy.get_array_module(x) is np else x * 7)
+    np.testing.assert_array_equal(moved(X), X + 1)
 
 
 def test_every_function_has_its_own_code_again() -> None:
@@ -142,6 +144,8 @@ def test_other_threads_call_cupys_own() -> None:
 def test_what_is_refused(function: Any) -> None:
     with pytest.raises(kerneltk.UnsupportedError):
         kerneltk.fuse(function)(X)
+    with pytest.raises(kerneltk.UnsupportedError, match=r"'cupy.fft.fft' is not fused"):
+        kerneltk.fuse(lambda x: cupy.fft.fft(x))(X)
 
 
 def test_what_runs_unfused_has_numpys_functions() -> None:

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import kerneltk
-from kerneltk.fusion import start
 from kerneltk.fusion.plan import steps
 
 from ..dry_gpu import TORCH, DryGpu, gpu  # noqa: F401 (a fixture)
@@ -26,20 +25,6 @@ def axpb(x: Any, a: Any = 2, b: Any = 1) -> Any:
     return a * x + b
 
 
-@pytest.fixture
-def traces(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The functions that were traced."""
-    found: list[Any] = []
-    own = start.traced
-
-    def traced(function: Any, *args: Any, **kwargs: Any) -> Any:
-        found.append(function)
-        return own(function, *args, **kwargs)
-
-    monkeypatch.setattr(start, "traced", traced)
-    return found
-
-
 def test_with_and_without_parentheses() -> None:
     named = kerneltk.fuse(kernel_name="scaled")(axpb.__wrapped__)
     plain = kerneltk.fuse()(axpb.__wrapped__)
@@ -50,12 +35,6 @@ def test_with_and_without_parentheses() -> None:
     assert repr(named) == "<Fused scaled>"
 
 
-@pytest.mark.exhaustive
-def test_arguments_by_name_and_defaults() -> None:
-    np.testing.assert_array_equal(axpb(X, b=3), 2 * X + 3)
-    np.testing.assert_array_equal(axpb(b=X, x=1.5, a=np.float32(2)), 3 + X)
-
-
 def test_other_numbers_of_arguments() -> None:
     fused = kerneltk.fuse(lambda *arrays: sum(arrays))
     for count in (1, 2, 3, 1, 2):
@@ -64,19 +43,6 @@ def test_other_numbers_of_arguments() -> None:
         axpb()
     with pytest.raises(TypeError, match="takes from 1 to 3 positional arguments"):
         axpb(X, 1, 2, 3)
-
-
-@pytest.mark.exhaustive
-def test_new_shapes_and_numbers_are_not_traced(traces: list[Any]) -> None:
-    fused = kerneltk.fuse(lambda x, k: (x - x.mean(axis=0)) * k)
-    for shape in ((2, 3), (4, 5), (7, 2)):
-        for k in (1.0, 2.5):
-            x = np.random.default_rng(0).random(shape)
-            np.testing.assert_allclose(fused(x, k), (x - x.mean(axis=0)) * k)
-    assert len(traces) == 1
-    fused(X, 1.0)  # another dtype
-    fused(X.astype(np.float64), 3)  # an int
-    assert len(traces) == 3
 
 
 def test_one_compilation_serves_all_shapes_of_a_layout(
@@ -119,43 +85,12 @@ def test_results_are_the_same_bits_in_every_run() -> None:
         assert [result.tobytes() for result in program(x)] == first
 
 
-@pytest.mark.exhaustive
-def test_the_shortcut_takes_all_shapes_of_these_dimensions(traces: list[Any]) -> None:
-    fused = kerneltk.fuse(lambda x, y: 2 * x + 3 * y)
-    for shapes in (
-        ((3, 4), (3, 4)),
-        ((3, 1), (1, 4)),
-        ((5, 2), (1, 1)),
-        ((0, 2), (1, 2)),
-    ):
-        x, y = (np.random.default_rng(2).random(shape) for shape in shapes)
-        np.testing.assert_allclose(fused(x, y), 2 * x + 3 * y)
-    assert len(traces) == 1
-    assert type(fused._shortcut).__name__ == "Shortcut"
-    found = fused(X, X)  # another dtype leaves it
-    assert found.dtype == np.float32
-    with pytest.raises(ValueError, match="broadcast"):
-        fused(np.ones(3), np.ones(4))
-
-
-@pytest.mark.exhaustive
-def test_other_arguments_are_constants(traces: list[Any]) -> None:
-    def program(x: Any, mode: Any, axes: Any, other: Any) -> Any:
-        found = x.sum(axis=axes) if mode == "sum" else x.max(axis=axes)
-        return found if other is None else found + other
-
-    fused = kerneltk.fuse(program)
-    for mode, axes, other in (("sum", (0, 1), None), ("max", 0, None), ("max", 0, X[0])):
-        wanted = program(X, mode, axes, other)
-        np.testing.assert_array_equal(fused(X, mode, axes, other), wanted)
-    assert len(traces) == 3
-
-
 def test_arguments_that_cannot_be_taken() -> None:
     with pytest.raises(kerneltk.ArgumentTypeError, match="is a list of arrays"):
         axpb([X, X])
-    with pytest.raises(kerneltk.ArgumentTypeError, match="cannot be hashed"):
-        axpb(X, {"a": 1})
+    for value in ({"a": 1}, memoryview(bytearray(3))):
+        with pytest.raises(kerneltk.ArgumentTypeError, match="cannot be hashed"):
+            axpb(X, value)
     with pytest.raises(kerneltk.ArgumentTypeError, match="decorates a function"):
         kerneltk.fuse(3)
     with pytest.raises(kerneltk.SignatureError, match="not one"):
@@ -236,16 +171,6 @@ def test_the_cache_is_cleared(traces: list[Any]) -> None:
     assert len(traces) == 2
 
 
-def test_modules_of_arrays() -> None:
-    cupy = pytest.importorskip("cupy")
-
-    def program(x: Any) -> Any:
-        xp = cupy.get_array_module(x)
-        return xp.zeros(x.shape[1]) + x if xp is np else x * 7
-
-    np.testing.assert_array_equal(kerneltk.fuse(program)(X), X)
-
-
 @pytest.mark.exhaustive
 def test_graphs_record_every_launch() -> None:
     @kerneltk.fuse
@@ -300,23 +225,6 @@ def test_graphs_refuse_what_a_function_of_several_kernels_would_overlap() -> Non
     pairs = np.arange(24.0)
     graph.launch(x=pairs[:6], y=pairs[6:12])  # as far apart as nothing else
     np.testing.assert_array_equal(pairs[:6], np.arange(6, 12) * 2)
-
-
-@pytest.mark.exhaustive
-def test_graphs_record_writes() -> None:
-    @kerneltk.fuse
-    def shift(x: Any) -> None:
-        x[1:] += x[:-1]
-
-    x = np.arange(6.0)
-    with kerneltk.graph() as graph:
-        shift(x)
-    np.testing.assert_array_equal(x, np.arange(6))
-    wanted = x.copy()
-    for _ in range(2):
-        graph.launch()
-        shift.__wrapped__(wanted)
-        np.testing.assert_array_equal(x, wanted)
 
 
 @pytest.mark.parametrize("case", ["tensor", "fallback", "overlap", "block"])
@@ -435,31 +343,6 @@ def test_arrays_in_two_memories(dry: DryGpu) -> None:
         kerneltk.fuse(lambda x, y: x + y)(dry.array(3), np.ones(3))
 
 
-@pytest.mark.exhaustive
-def test_a_first_call_with_a_known_plan_loads_what_it_needs() -> None:
-    code = (
-        "import sys, numpy as np, kerneltk\n"
-        "x = np.ones(3)\n"
-        "{}\n"
-        "print(kerneltk.fuse(program)(x).tolist(), *(name in sys.modules for name in sys.argv[1:]))"
-    )
-    others = (
-        "kerneltk.fusion.plan.planner",
-        "kerneltk.jit.intrinsics",
-        "kerneltk.jit.ir",
-        "kerneltk.jit.lowering",
-        "kerneltk.jit.passes",
-        "kerneltk.launch.recording",
-    )
-    for body, found, reduces in (("x + 1", [2.0] * 3, False), ("x.sum()", 3.0, True)):
-        # A lambda, whose text fused functions do not ask for.
-        program = code.format(f"program = lambda x: {body}")
-        command = [sys.executable, "-c", program, "kerneltk.reduction", *others]
-        for _ in range(2):  # the first process plans
-            printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-        assert printed.split("\n")[0] == f"{found} {reduces} " + " ".join(["False"] * len(others))
-
-
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("kind", [np.float32, np.dtype("f4"), "f4", float, np.int8])
 def test_dtypes_are_constants(kind: Any) -> None:
@@ -476,8 +359,3 @@ def test_constants_with_flags_are_no_arrays() -> None:
     for _ in range(2):
         assert fused(np.ones(3), re.compile("ab")).tolist() == [3, 3, 3]
     assert fused(np.ones(3), re.compile("abc")).tolist() == [4, 4, 4]
-
-
-def test_views_of_memory_are_no_arguments() -> None:
-    with pytest.raises(kerneltk.ArgumentTypeError, match="cannot be hashed"):
-        kerneltk.fuse(lambda x, y: x + y)(np.ones(3), memoryview(bytearray(3)))

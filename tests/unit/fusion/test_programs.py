@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import kerneltk
-from kerneltk.fusion import programs
 from kerneltk.fusion.programs import Kinds, _Decision
 from kerneltk.fusion.trace.symbols import Environment
 
@@ -72,15 +71,6 @@ def test_zeros_of_another_sign_are_other_decisions() -> None:
     fused = kerneltk.fuse(lambda x, k: x + (1 if str(k)[0] == "-" else 2))
     for k in (0.0, -0.0, 0.0, -0.0):
         np.testing.assert_array_equal(fused(X, k), X + (1 if str(k)[0] == "-" else 2))
-
-
-def test_the_number_of_programs_is_bounded(monkeypatch: Any) -> None:
-    monkeypatch.setattr(programs, "_MOST_PROGRAMS", 3)
-    fused = kerneltk.fuse(lambda x, n: x * sum(range(n)))
-    for n in (*range(5), 4, 0):
-        np.testing.assert_array_equal(fused(X, n), X * sum(range(n)))
-        (kinds,) = kinds_of(fused)
-        assert len(list(kinds)) <= 3
 
 
 GLOBAL: Any = "n"

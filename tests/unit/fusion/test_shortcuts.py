@@ -276,9 +276,7 @@ def test_calls_with_constants_search_no_program(
         assert fused(X, other).tolist() == X.tolist()
 
 
-def test_a_tuple_is_the_same_object_where_blocks_were_used(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_tuple_is_the_same_object_where_blocks_were_used(monkeypatch: pytest.MonkeyPatch) -> None:
     with kerneltk.fuse() as block:
         y = block(X) + 1
     assert np.asarray(y).tolist() == (X + 1).tolist()

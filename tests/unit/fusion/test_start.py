@@ -8,36 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy import arange, exp
 
 import kerneltk
 
 X = np.linspace(0.5, 2, 12).reshape(3, 4)
-
-
-def helper(x: Any) -> Any:
-    return np.arange(x.shape[0])[:, None] * exp(x)
-
-
-@pytest.mark.exhaustive
-def test_helpers_see_traced_numpy() -> None:
-    fused = kerneltk.fuse(lambda x: helper(x) + arange(x.shape[1]))
-    for n in (3, 5):
-        x = np.ones((n, 4))
-        np.testing.assert_array_equal(fused(x), helper(x) + np.arange(4))
-    (programs,) = fused._programs.by_kinds.values()
-    assert len(list(programs)) == 1  # extents are no constants
-
-
-@pytest.mark.exhaustive
-def test_closures_and_defaults() -> None:
-    offset, table = 3.0, np.arange(4.0)
-
-    def program(x: Any, *, scale: Any = 2) -> Any:
-        return scale * x + offset + table[::-1]
-
-    np.testing.assert_array_equal(kerneltk.fuse(program)(X), program(X))
-    np.testing.assert_array_equal(kerneltk.fuse(program)(X, scale=5), program(X, scale=5))
 
 
 def recursive(x: Any, depth: int) -> Any:
@@ -56,24 +30,6 @@ def test_constants_of_modules() -> None:
 
 def test_ufuncs_and_partial_objects_can_be_decorated() -> None:
     np.testing.assert_allclose(kerneltk.fuse(np.hypot)(X, X), np.hypot(X, X), rtol=1e-15)
-
-
-def test_functions_of_cupy_are_numpys() -> None:
-    cupy = pytest.importorskip("cupy")
-    fused = kerneltk.fuse(lambda x: cupy.exp(x) + cupy.sum(x, axis=0) + cupy.arange(x.shape[1]))
-    np.testing.assert_allclose(fused(X), np.exp(X) + X.sum(axis=0) + np.arange(4))
-    refused = kerneltk.fuse(lambda x: cupy.fft.fft(x))
-    with pytest.raises(kerneltk.UnsupportedError, match=r"'cupy.fft.fft' is not fused"):
-        refused(X)
-
-
-@pytest.mark.exhaustive
-def test_functions_of_cupyx() -> None:
-    special = pytest.importorskip("cupyx.scipy.special")
-    import scipy.special
-
-    fused = kerneltk.fuse(lambda x: special.erf(x))
-    np.testing.assert_allclose(fused(X), scipy.special.erf(X), rtol=1e-15)
 
 
 @functools.lru_cache

@@ -191,15 +191,8 @@ def in_python() -> Calls:
         return Config(scale, Span(low, 3))
 
     pairs: list[Any] = [
-        (1, 2j),
-        (1.5, 2j),
-        (True, 1j),
-        (2**63, 1j),
-        (2**70, 1j),
-        (1,),
-        (1, 2),
-        [1, 2j],
-    ]
+        (1, 2j), (1.5, 2j), (True, 1j), (2**63, 1j), (2**70, 1j), (1,), (1, 2), [1, 2j],
+    ]  # fmt: skip
     return [
         *(lambda pair=pair: call(x, given(), pair) for pair in pairs),
         *(
@@ -319,40 +312,6 @@ def test_equal_dtypes_share_a_plan() -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.usefixtures("only_compiled")
-def test_nothing_is_kept_but_plans() -> None:
-    """References are counted: of a thousand calls, hits, misses and errors, none is left over."""
-    kernel = kerneltk.ElementwiseKernel("T x, T a", "T y", "y = x * a", "counted")
-    copy = kerneltk.RawKernel(
-        "__global__ void f(const float* x, float* y, int n)"
-        "{ if (threadIdx.x < n) y[threadIdx.x] = x[threadIdx.x]; }",
-        "f",
-    )
-    dtype = np.dtype("f4", metadata={"own": 1})
-    x, y, grid, a = np.ones(8, dtype), np.empty(8, dtype), (1,), 2.5
-    z = np.empty(8, "i4")
-
-    def calls() -> None:
-        kernel(x, a)
-        kernel(x, a, y)
-        kernel(x[:5], a)
-        copy(grid, (8,), (x, y, 8))
-        for wrong in (lambda: kernel(x, 1j), lambda: copy(grid, (8,), (x, z, 8))):
-            with pytest.raises(kerneltk.KernelToolkitError):
-                wrong()
-
-    for _ in range(10):
-        calls()
-    gc.collect()
-    watched = (x, y, dtype, grid, a, None)
-    before = [sys.getrefcount(each) for each in watched[:-1]]
-    for _ in range(1000):
-        calls()
-    gc.collect()
-    assert [sys.getrefcount(each) for each in watched[:-1]] == before
-
-
-@pytest.mark.exhaustive
-@pytest.mark.usefixtures("only_compiled")
 def test_kernels_are_collected_with_their_launchers() -> None:
     kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = x + 1", "short_lived")
     kernel(np.ones(3))
@@ -410,10 +369,7 @@ def test_arrays_of_cupy_are_read_by_their_attributes(gpu: DryGpu) -> None:
             scaled(array, 2.5)
         add((2,), (32,), (x, y, 7), shared_mem=16)
         fill[3, (4, 2)](x, (2, 3.5))
-        fill[3, (4, 2)](
-            x[::3],
-            (2, 3.5),
-        )
+        fill[3, (4, 2)](x[::3], (2, 3.5))
         seen.append([block[:8] for block in blocks])
 
     calls()
@@ -493,21 +449,17 @@ class Whole:
         return self.convert()
 
 
-def raising(error: type[Exception]) -> Callable[[], int]:
-    def convert() -> int:
-        raise error("stop")
-
-    return convert
-
-
 @pytest.mark.usefixtures("only_compiled")
 @pytest.mark.parametrize("error", [KeyError, ValueError, RecursionError])
 def test_a_conversion_that_raises_is_called_once(error: type[Exception]) -> None:
+    def convert() -> int:
+        raise error("stop")
+
     kernel = kerneltk.RawKernel("__global__ void f(int a, float* x) { x[0] = a; }", "f")
     x = np.zeros(1, np.float32)
     kernel(1, 1, (Whole(lambda: 3), x))
     for _ in range(2):
-        number = Whole(raising(error))
+        number = Whole(convert)
         with pytest.raises(error, match="stop"):
             kernel(1, 1, (number, x))
         assert number.calls == 1
@@ -565,22 +517,32 @@ extension._loaded = loaded
 """
 
 
-def test_a_module_that_cannot_be_loaded(new_cache: Path) -> None:
+_OTHER = "\nextension._build = lambda *a: b'other'"
+_NO_THREAD = """
+import threading
+compiled._built = lambda: None
+def start(thread):
+    if thread.name == 'kerneltk-launcher':
+        raise RuntimeError("can't start new thread")
+    return begin(thread)
+begin, threading.Thread.start = threading.Thread.start, start
+"""
+
+
+@pytest.mark.parametrize(
+    "program", [_OTHER + NOT_LOADED.format(condition="True"), _NO_THREAD], ids=["module", "thread"]
+)
+def test_what_cannot_be_had(new_cache: Path, program: str) -> None:
     """Launchers are in Python then, and nobody waits."""
-    program = "\nextension._build = lambda *a: b'other'"
-    program += NOT_LOADED.format(condition="True")
     assert loading(str(new_cache), program, KERNELTK_LAUNCHER="") == "[1.0, 1.0] False\n"
 
 
 @pytest.mark.exhaustive
 def test_a_module_of_another_machine_is_made_again(new_cache: Path) -> None:
-    program = "\nextension._build = lambda *a: b'other'"
-    program += NOT_LOADED.format(condition="code == b'other'")
-    found = loading(str(new_cache), program, KERNELTK_LAUNCHER="compiled")
-    assert found == "[1.0, 1.0] False\n"
     program = NOT_LOADED.format(condition="code == b'other'")
-    found = loading(str(new_cache), program, KERNELTK_LAUNCHER="compiled")
-    assert found == "[1.0, 1.0] True\n"
+    for built, is_compiled in ((_OTHER, False), ("", True)):
+        found = loading(str(new_cache), built + program, KERNELTK_LAUNCHER="compiled")
+        assert found == f"[1.0, 1.0] {is_compiled}\n"
 
 
 @pytest.mark.exhaustive
@@ -596,36 +558,17 @@ def test_nothing_is_compiled_for_one_process_alone() -> None:
     assert loading("", program, KERNELTK_LAUNCHER="") == "[1.0, 1.0] False\n"
 
 
-def test_a_process_without_more_threads(new_cache: Path) -> None:
-    program = (
-        "import threading\n"
-        "compiled._built = lambda: None\n"
-        "def start(thread):\n"
-        "    if thread.name == 'kerneltk-launcher':\n"
-        '        raise RuntimeError("can\'t start new thread")\n'
-        "    return begin(thread)\n"
-        "begin, threading.Thread.start = threading.Thread.start, start\n"
-    )
-    assert loading(str(new_cache), program, KERNELTK_LAUNCHER="") == "[1.0, 1.0] False\n"
-
-
 # -- blocks that are too large for the stack -------------------------------------------------------
-
-
-def sums_of_columns() -> tuple[Any, Any, int]:
-    """A kernel with an array, and the bytes of scratch memory that it takes."""
-    total = kerneltk.ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "many_sums")
-    x = np.arange(500 * 2000, dtype=np.float32).reshape(500, 2000) % 7
-    expected = x.sum(axis=0)
-    for _ in range(4):  # the memory is zeroed once
-        assert total(x, axis=0).tolist() == expected.tolist()
-    plans = next(iter(total._dispatcher._launchers.values())).plans
-    return total, x, max(row[10] for row in plans.values())
 
 
 @pytest.mark.usefixtures("only_compiled")
 def test_large_blocks_are_used_again() -> None:
-    assert sums_of_columns()[2] > 1 << 16
+    total = kerneltk.ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "many_sums")
+    x = np.arange(500 * 2000, dtype=np.float32).reshape(500, 2000) % 7
+    for _ in range(4):  # the memory is zeroed once
+        assert total(x, axis=0).tolist() == x.sum(axis=0).tolist()
+    (launcher,) = total._dispatcher._launchers.values()
+    assert max(row[10] for row in launcher.plans.values()) > 1 << 16  # bytes of scratch memory
 
 
 # -- several interpreters --------------------------------------------------------------------------

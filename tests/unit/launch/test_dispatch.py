@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kerneltk.errors import ArgumentTypeError, ArgumentValueError
+from kerneltk.errors import ArgumentValueError
 from kerneltk.launch.dispatch import GridDispatcher, Run
 
 
@@ -127,15 +127,6 @@ def test_protected_arrays_are_not_planned_for() -> None:
     with pytest.raises(ArgumentValueError, match="written"):
         made.recent(1, 1, (5,))
     assert made.taken() == [*DISPATCHED[:3], "leave device"]
-
-
-def test_arguments_are_a_tuple() -> None:
-    with pytest.raises(ArgumentTypeError) as caught:
-        FrontEnd().recent(1, 1, 5)
-    assert str(caught.value) == (
-        "The arguments of kernel 'noted' must be a tuple, not an object of type 'int'.\n"
-        "  Hint: a tuple of one is written '(x,)'."
-    )
 
 
 def test_a_recorded_launch_keeps_its_grid() -> None:

@@ -15,11 +15,7 @@ import kerneltk
 from kerneltk import ArgumentTypeError, ArgumentValueError, KernelToolkitError, jit
 from kerneltk.backends.base import Function, GridLimits
 from kerneltk.jit import cuda
-from kerneltk.launch.launch_config import (
-    GridShapes,
-    covering_grid,
-    plain_key,
-)
+from kerneltk.launch.launch_config import GridShapes, covering_grid, plain_key
 
 RAW = kerneltk.RawKernel(
     'extern "C" __global__ void one(float* x) { if (!threadIdx.x) x[0] += 1; }', "one"
@@ -186,7 +182,7 @@ def test_sizes_of_loops(word: str, wrong: Any) -> None:
         indexed(x, shape=(1,), block_size=1)
 
 
-@pytest.mark.parametrize("wrong", [1.0, True, -1, float("nan"), "1", (1,), None])
+@pytest.mark.parametrize("wrong", [1.0, 1.5, True, -1, float("nan"), "1", (1,), None])
 def test_numbers_of_tasks(wrong: Any) -> None:
     with pytest.raises(ArgumentValueError, match="cannot be launched for"):
         as_in_numba.forall(wrong)

@@ -28,10 +28,12 @@ from kerneltk.launch import compiled
 
 @pytest.fixture(autouse=True)
 def _compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Launchers are compiled, and the library is known."""
     monkeypatch.setenv("KERNELTK_LAUNCHER", "compiled")
     get_settings.cache_clear()
     if compiled.launcher_class() is None:
         pytest.skip("no compiled launchers here")
+    lent_library()
 
 
 # -- a library that is made here -------------------------------------------------------------------
@@ -178,34 +180,28 @@ def lent_library(kind: type[Lent] = Lent) -> Any:
     return table, newer, capsule
 
 
-@pytest.fixture
-def lent() -> type[Lent]:
-    lent_library()
-    return Lent
-
-
 def is_fast(result: Any) -> bool:
     """Whether a compiled launcher has allocated a result: other launches give NumPy's arrays."""
     return isinstance(result, Lent)
 
 
-def test_a_repeated_call_is_the_launchers(lent: type[Lent]) -> None:
+def test_a_repeated_call_is_the_launchers() -> None:
     kernel = kerneltk.ElementwiseKernel("T x, T a", "T y", "y = x * a", "scaled_lent")
-    x = lent(np.arange(12, dtype=np.float32).reshape(3, 4))
+    x = Lent(np.arange(12, dtype=np.float32).reshape(3, 4))
     first, second = kernel(x, 2), kernel(x, 2)
     assert [is_fast(first), is_fast(second)] == [False, True]
     assert second.array.tolist() == first.tolist() == (2 * x.array).tolist()
 
 
-def test_a_plan_is_shared_with_the_backends_own_arrays(lent: type[Lent]) -> None:
+def test_a_plan_is_shared_with_the_backends_own_arrays() -> None:
     kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = x + 1", "shared_plan")
     x = np.arange(6, dtype=np.int16)
     for array in (x, x.reshape(2, 3), x.reshape(2, 3).T, x[::-1], x[::2]):
         kernel(array)
-        assert is_fast(kernel(lent(array)))
-        assert kernel(lent(array)).array.tolist() == (array + 1).tolist()
-    assert not is_fast(kernel(lent(x[1:])))  # of another shape
-    assert is_fast(kernel(lent(x[1:])))
+        assert is_fast(kernel(Lent(array)))
+        assert kernel(Lent(array)).array.tolist() == (array + 1).tolist()
+    assert not is_fast(kernel(Lent(x[1:])))  # of another shape
+    assert is_fast(kernel(Lent(x[1:])))
 
 
 @pytest.mark.parametrize(
@@ -214,9 +210,9 @@ def test_a_plan_is_shared_with_the_backends_own_arrays(lent: type[Lent]) -> None
         {"is_lazy": True}, {"owned": 47}, {"first": 1 << 40}, {"lanes": 2}, {"device_type": 99},
     ],
 )  # fmt: skip
-def test_what_the_table_does_not_say_is_asked(lent: type[Lent], spoilt: dict[str, Any]) -> None:
+def test_what_the_table_does_not_say_is_asked(spoilt: dict[str, Any]) -> None:
     kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = -x", "negated_lent")
-    x = lent(np.arange(12, dtype=np.float32))
+    x = Lent(np.arange(12, dtype=np.float32))
     kernel(x)
     assert is_fast(kernel(x))
     for name, value in spoilt.items():
@@ -224,9 +220,9 @@ def test_what_the_table_does_not_say_is_asked(lent: type[Lent], spoilt: dict[str
     assert not is_fast(kernel(x))
 
 
-def test_writes(lent: type[Lent]) -> None:
+def test_writes() -> None:
     kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = 2 * x", "doubled_lent")
-    x, y = lent(np.arange(5.0)), lent(np.zeros(5))
+    x, y = Lent(np.arange(5.0)), Lent(np.zeros(5))
     kernel(x, y)
     assert kernel(x, y) is y
     assert (y.written, x.written) == (1, 0)  # the first call is Python's, which knows no such note
@@ -239,11 +235,11 @@ def test_writes(lent: type[Lent]) -> None:
     assert y.written == 2
 
 
-def test_raw_kernels(lent: type[Lent]) -> None:
+def test_raw_kernels() -> None:
     code = """extern "C" __global__ void twice(const float* x, float* y, int n) {
         const int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = 2 * x[i]; }"""
     kernel = kerneltk.RawKernel(code, "twice")
-    x, y = lent(np.arange(64, dtype=np.float32)), lent(np.zeros(64, np.float32))
+    x, y = Lent(np.arange(64, dtype=np.float32)), Lent(np.zeros(64, np.float32))
     for times in range(3):
         kernel((1,), (64,), (x, y, 64))
         assert y.written == times
@@ -251,7 +247,7 @@ def test_raw_kernels(lent: type[Lent]) -> None:
         y.array[:] = 0
     for wrong in (np.zeros(64), np.zeros(128, np.float32)[::2], np.zeros(3, np.uint8)):
         with pytest.raises(kerneltk.KernelToolkitError, match="'y'"):
-            kernel((1,), (64,), (x, lent(wrong), 64))
+            kernel((1,), (64,), (x, Lent(wrong), 64))
 
 
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -297,11 +293,11 @@ FUSED: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 
 @pytest.mark.parametrize("name", FUSED)
 def test_repeated_calls_of_fused_functions_are_the_launchers(
-    lent: type[Lent], name: str, monkeypatch: pytest.MonkeyPatch
+    name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program, given = FUSED[name]
     fused = kerneltk.fuse(program)
-    args = [lent(one.copy(order="A")) if isinstance(one, np.ndarray) else one for one in given]
+    args = [Lent(one.copy(order="A")) if isinstance(one, np.ndarray) else one for one in given]
     own = [one.copy(order="A") if isinstance(one, np.ndarray) else one for one in given]
     fused(*args), program(*own)
     entered = counted(monkeypatch)
@@ -329,29 +325,27 @@ MIXED: dict[str, Callable[..., Any]] = {
 }
 
 
-def test_results_of_numpys_arrays_beside_a_librarys_are_the_same_kind_each_time(
-    lent: type[Lent],
-) -> None:
+def test_results_of_numpys_arrays_beside_a_librarys_are_the_same_kind_each_time() -> None:
     for program in (lambda x, y: (x + 1, y * 2), lambda x, y: (x[1:], y * 2), lambda x, y: (x, -y)):
         fused = kerneltk.fuse(program)
-        kinds = {type(fused(X, lent(X))[0]) for _ in range(3)}
+        kinds = {type(fused(X, Lent(X))[0]) for _ in range(3)}
         assert kinds == {np.ndarray}  # what this library's converter leaves them
 
 
-def test_arrays_of_two_libraries_have_no_shortcut(lent: type[Lent]) -> None:
+def test_arrays_of_two_libraries_have_no_shortcut() -> None:
     lent_library(Leased)
     for program in (lambda x, y: np.exp(x) * y, lambda x, y: x - y.mean(axis=0)):
         fused = kerneltk.fuse(program)
         for _ in range(3):
-            np.testing.assert_allclose(fused(lent(X), Leased(X)), program(X, X), rtol=1e-5)
+            np.testing.assert_allclose(fused(Lent(X), Leased(X)), program(X, X), rtol=1e-5)
 
 
 @pytest.mark.parametrize("name", MIXED)
 def test_arrays_of_a_library_and_of_numpys_together(
-    lent: type[Lent], name: str, monkeypatch: pytest.MonkeyPatch
+    name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fused = kerneltk.fuse(MIXED[name])
-    kinds: list[tuple[Any, Any]] = [(lent, np.array), (np.array, lent)]
+    kinds: list[tuple[Any, Any]] = [(Lent, np.array), (np.array, Lent)]
     for first, second in kinds:
         x, y, own = first(X.copy()), second(X * 3), X.copy()
         fused(x, y), MIXED[name](own, X * 3)
@@ -373,11 +367,11 @@ def test_arrays_of_a_library_and_of_numpys_together(
     ],
 )  # fmt: skip
 def test_shortcuts_ask_what_the_table_does_not_say(
-    lent: type[Lent], spoilt: dict[str, Any], program: str, monkeypatch: pytest.MonkeyPatch
+    spoilt: dict[str, Any], program: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     function, given = FUSED[program]
     fused = kerneltk.fuse(function)
-    args = [lent(one.copy()) if isinstance(one, np.ndarray) else one for one in given]
+    args = [Lent(one.copy()) if isinstance(one, np.ndarray) else one for one in given]
     fused(*args), fused(*args)
     entered = counted(monkeypatch)
     for name, value in spoilt.items():
@@ -386,14 +380,12 @@ def test_shortcuts_ask_what_the_table_does_not_say(
     assert "call" in entered
 
 
-def test_vectorized_functions_take_libraries_arrays(
-    lent: type[Lent], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_vectorized_functions_take_libraries_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
     added = kerneltk.vectorize(lambda x, y: x * y + 1)
     kernel = jit.kernel(lambda x, y: x * y + 1)
     x, y = np.arange(6.0), np.arange(6.0) + 1
     for function in (added, kernel):
-        pairs = [(lent(x), lent(y)), (lent(x), y), (x, lent(y))]
+        pairs = [(Lent(x), Lent(y)), (Lent(x), y), (x, Lent(y))]
         for pair in pairs:
             function(*pair)
         with monkeypatch.context() as patch:
@@ -403,21 +395,19 @@ def test_vectorized_functions_take_libraries_arrays(
             assert entered == []
 
 
-def test_libraries_are_mixed_with_the_backends_arrays(lent: type[Lent]) -> None:
+def test_libraries_are_mixed_with_the_backends_arrays() -> None:
     kernel = kerneltk.ElementwiseKernel("T x, T y", "T z", "z = x + y", "mixed_lent")
     x = np.arange(5.0)
-    for given in ((x, x), (lent(x), lent(x)), (x, lent(x)), (lent(x), x), (x, lent(x))):
+    for given in ((x, x), (Lent(x), Lent(x)), (x, Lent(x)), (Lent(x), x), (x, Lent(x))):
         result = kernel(*given)
         assert is_fast(result) == any(isinstance(one, Lent) for one in given)
         assert np.asarray(result.array if is_fast(result) else result).tolist() == (x + x).tolist()
 
 
 @pytest.mark.parametrize("name", ["refused", "__class__", "has_no_memory"])
-def test_outputs_without_memory_are_pythons(
-    lent: type[Lent], name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_outputs_without_memory_are_pythons(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = 7 * x", "no_memory_lent")
-    x = lent(np.arange(5.0))
+    x = Lent(np.arange(5.0))
     kernel(x)
     assert is_fast(kernel(x))
     spoilt = {"refused": True, "__class__": Unknown, "has_no_memory": True}
@@ -427,9 +417,9 @@ def test_outputs_without_memory_are_pythons(
     assert result.tolist() == (7 * x.array).tolist()
 
 
-def test_an_interrupt_is_no_refusal(lent: type[Lent], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = 9 * x", "interrupted_lent")
-    x, y = lent(np.arange(5.0)), lent(np.zeros(5))
+    x, y = Lent(np.arange(5.0)), Lent(np.zeros(5))
     kernel(x, y), kernel(x, y)
     y.array[:] = 0
     y.requires_grad = True
@@ -444,10 +434,10 @@ def test_an_interrupt_is_no_refusal(lent: type[Lent], monkeypatch: pytest.Monkey
 
 
 def test_what_a_library_changes_while_it_is_asked_is_read_afterwards(
-    lent: type[Lent], monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = 4 * x", "changed_lent")
-    x, y = lent(np.arange(5.0)), lent(np.zeros(5))
+    x, y = Lent(np.arange(5.0)), Lent(np.zeros(5))
     kernel(x, y), kernel(x, y)
     y.requires_grad = True
 
@@ -460,10 +450,10 @@ def test_what_a_library_changes_while_it_is_asked_is_read_afterwards(
     assert y.array.tolist() == [40, 44, 48, 52, 56]
 
 
-def test_nothing_leaks(lent: type[Lent]) -> None:
+def test_nothing_leaks() -> None:
     kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = 3 * x", "counted_lent")
-    x, y = lent(np.arange(5.0)), lent(np.zeros(5))
-    wrong = lent(np.arange(5.0))
+    x, y = Lent(np.arange(5.0)), Lent(np.zeros(5))
+    wrong = Lent(np.arange(5.0))
     wrong.is_lazy = True
     for _ in range(3):
         kernel(x, y), kernel(x), kernel(wrong)
@@ -476,7 +466,7 @@ def test_nothing_leaks(lent: type[Lent]) -> None:
     assert all(abs(a - b) < 50 for a, b in zip(after, before, strict=True))
 
 
-def test_bad_tables_are_not_taken(lent: type[Lent]) -> None:
+def test_bad_tables_are_not_taken() -> None:
     module = compiled._loader.module()
     assert module is not None
     nothing = (None,) * 2
@@ -582,10 +572,10 @@ def test_tensors_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_results_are_made_in_the_quick_way_where_nothing_intercepts_it(
-    lent: type[Lent], monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = 7 * x", "made_quickly")
-    x = lent(np.arange(5.0))
+    x = Lent(np.arange(5.0))
     kernel(x), kernel(x)
     for given, wanted in (([], "quick"), (["first"], "public"), (["second"], "public")):
         monkeypatch.setattr(f"{__name__}.intercepting", intercepting)

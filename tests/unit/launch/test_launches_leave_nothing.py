@@ -91,7 +91,7 @@ def counts() -> list[tuple[Callable[[], int], int]]:
 def run(calls: Calls, rounds: int) -> None:
     for _ in range(rounds):
         for call in calls:
-            with contextlib.suppress(kerneltk.KernelToolkitError, ZeroDivisionError):
+            with contextlib.suppress(kerneltk.KernelToolkitError, TypeError, ZeroDivisionError):
                 call()
 
 
@@ -132,6 +132,7 @@ def test_launches_leave_nothing(make: Any) -> None:
         *(lambda output=output: launch(a, output) for output in outputs),
         lambda: launch(x, refused[0]),
         lambda: launch(None, b),
+        lambda: launch(a, b, wrong=1),
     ]
     check_nothing_is_left(calls, [a, b, x, y, exported, a.dtype, launch, *outputs])
 

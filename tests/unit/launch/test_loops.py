@@ -7,12 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kerneltk import (
-    ArgumentValueError,
-    ElementwiseKernel,
-    ReductionKernel,
-    ScalarOverflowError,
-)
+from kerneltk import ArgumentValueError, ElementwiseKernel, ReductionKernel, ScalarOverflowError
 from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.core.settings import get_settings
 from kerneltk.launch import loops

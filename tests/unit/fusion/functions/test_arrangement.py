@@ -9,7 +9,7 @@ import pytest
 
 import kerneltk
 from tests.sampling import but_for
-from tests.unit.fusion.functions.array_support import arrays_of, check
+from tests.unit.fusion.array_support import arrays_of, check
 
 
 # What moves elements knows their size alone; sums of them have tests of their own.

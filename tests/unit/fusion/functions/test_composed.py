@@ -11,7 +11,7 @@ import pytest
 import kerneltk
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, UnsupportedError
 from tests.sampling import half, one_in
-from tests.unit.fusion.functions.array_support import RANDOM, arrays_of, check
+from tests.unit.fusion.array_support import RANDOM, arrays_of, check, check_calls
 
 
 def test_choices() -> None:
@@ -92,12 +92,7 @@ def test_extents_change_from_call_to_call() -> None:
     def program(x: Any) -> Any:
         return np.convolve(x, x[:2], "valid"), np.gradient(x), np.array_split(x, 3)
 
-    fused = kerneltk.fuse(program)
-    for n in (2, 5, 9):
-        x = RANDOM.standard_normal(n)
-        for one, other in zip(fused(x)[:2], program(x)[:2], strict=True):
-            np.testing.assert_allclose(one, other, rtol=1e-12)
-        assert [part.tolist() for part in fused(x)[2]] == [part.tolist() for part in program(x)[2]]
+    check_calls(program, *([RANDOM.standard_normal(n)] for n in (2, 5, 9)), tolerance=1e-12)
 
 
 REFUSED = {

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import kerneltk
-from tests.unit.fusion.functions.array_support import arrays_of, check
+from tests.unit.fusion.array_support import arrays_of, check
 
 
 @pytest.mark.parametrize("dtype", ["?", "i1", "f4"])

@@ -9,14 +9,12 @@ import pytest
 
 import kerneltk
 from kerneltk import ArraySpec, pipeline
-from kerneltk.backends.base import compiler_for
 from kerneltk.fusion.inspection import translation_units
 from kerneltk.fusion.plan.steps import kernel_of
 from kerneltk.schedule import reduction_cuda
 from kerneltk.schedule.reduction import Geometry
 from kerneltk.schedule.reduction_cuda import CudaReductionSchedule
 from kerneltk.schedule.rows import Device
-from tests.sampling import half
 
 
 def test_equal_definitions_are_one_kernel() -> None:
@@ -81,22 +79,6 @@ def test_one_read_of_what_is_broadcast(function: Any) -> None:
     )
     assert len(pipeline.compile_ahead(unit, "sm_90").code) > 1000
     np.testing.assert_allclose(kerneltk.fuse(function)(x), function(x), atol=1e-12)
-
-
-@pytest.mark.one_in(4)
-@pytest.mark.parametrize("dtype", half(["f4", "f8", "f2", "i1", "u8", "?", "c8", "c16"]))
-def test_extremes_pass_on_what_is_no_number(dtype: str) -> None:
-    def extremes(x: Any) -> Any:
-        return x.min(axis=1), x.max(axis=1)
-
-    (unit,) = translation_units(extremes, "extremes", [ArraySpec.make(dtype, (64, 96))], (), "cuda")
-    compiler, target = compiler_for(unit, "sm_90")
-    assert len(compiler.compile(unit, target).code) > 1000
-    x = (np.random.default_rng(1).random((64, 96)) * 100).astype(dtype)
-    if x.dtype.kind in "fc":
-        x[3, 5], x[4, :], x[5, 7], x[6, 0] = np.nan, np.inf, -np.inf, np.nan
-    for found, wanted in zip(kerneltk.fuse(extremes)(x), extremes(x), strict=True):
-        np.testing.assert_array_equal(found, wanted)
 
 
 @pytest.mark.exhaustive

@@ -13,6 +13,7 @@ from kerneltk.codegen.elementwise import WaitingDefinition
 from kerneltk.core.artifacts import COUNTERS
 from kerneltk.fusion.inspection import translation_units
 from kerneltk.schedule.rows import Device
+from kerneltk.signature.parameters import parse_signature
 
 Function = Callable[..., Any]
 HOPPER = Device(8, 132)
@@ -87,8 +88,6 @@ def test_few_bytes_are_read_again() -> None:
 
 
 def test_scratch_memory() -> None:
-    from kerneltk.signature.parameters import parse_signature
-
     definition = WaitingDefinition(
         parse_signature("", "raw float32 y"), "waiting", "", (), "", published=96
     )

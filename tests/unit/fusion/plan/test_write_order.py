@@ -120,23 +120,6 @@ def test_other_shapes_decide_again_whether_parts_are_apart() -> None:
         np.testing.assert_array_equal(x, y)
 
 
-@pytest.mark.exhaustive
-def test_plans_with_copies_are_cached(monkeypatch: pytest.MonkeyPatch) -> None:
-    from kerneltk.fusion.plan.planner import Planner
-
-    for function, *_ in PLANS:
-        for _ in range(2):  # the second one finds the plan
-            x = np.random.default_rng(1).random((8, 6))
-            y = x.copy()
-            kerneltk.fuse(function)(x), function(y)
-            np.testing.assert_allclose(x, y, rtol=1e-15)
-        monkeypatch.setattr(Planner, "plan", None)
-        x = np.random.default_rng(1).random((8, 6))
-        kerneltk.fuse(function)(x)
-        np.testing.assert_allclose(x, y, rtol=1e-15)
-        monkeypatch.undo()
-
-
 def reshaped_before(p: Any) -> Any:
     sums = p.reshape(6, 8).sum(axis=1)
     p[:] = p @ np.eye(6) * 2

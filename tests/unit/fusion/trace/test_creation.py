@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.unit.fusion.functions.array_support import check
+from tests.unit.fusion.array_support import check
 
 
 def test_arrays_of_numbers() -> None:

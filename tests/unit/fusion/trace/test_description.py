@@ -12,14 +12,7 @@ import pytest
 
 from kerneltk.core.dtypes import UndescribedError, described_number
 from kerneltk.fusion.plan.steps import described_function, dtype_code
-from kerneltk.fusion.trace.symbols import (
-    Guards,
-    NumberFunction,
-    Symbol,
-    applied,
-    constant,
-    product,
-)
+from kerneltk.fusion.trace.symbols import Guards, NumberFunction, Symbol, applied, constant, product
 
 
 class Plus(NumberFunction):

@@ -9,13 +9,7 @@ from typing import Any
 
 import pytest
 
-from kerneltk.fusion.trace.domains import (
-    Obligation,
-    Span,
-    decides,
-    rounds_in,
-    rounds_that_hold,
-)
+from kerneltk.fusion.trace.domains import Obligation, Span, decides, rounds_in, rounds_that_hold
 from kerneltk.fusion.trace.symbols import (
     Environment,
     Symbol,

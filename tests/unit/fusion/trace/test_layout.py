@@ -83,24 +83,6 @@ def test_results_have_numpys_strides(name: str) -> None:
             assert strides(found) == strides(wanted), number
 
 
-@pytest.mark.exhaustive
-def test_rows_in_other_orders() -> None:
-    fused = kerneltk.fuse(lambda x: x / x.sum(axis=-1, keepdims=True))
-    for x in (X, np.asfortranarray(X), X.T, np.asfortranarray(X)[::2]):
-        found, wanted = fused(x), fused.__wrapped__(x)
-        np.testing.assert_allclose(found, wanted, rtol=1e-12)
-        assert strides(found) == strides(wanted)
-
-
-@pytest.mark.exhaustive
-def test_the_shortcut_leaves_other_orders_alone() -> None:
-    fused = kerneltk.fuse(lambda x: x * 2)
-    for x in (X, X, np.asfortranarray(X), X.T[::2], X[:, ::2], X, Z, Z.transpose(2, 0, 1), Z):
-        found, wanted = fused(x), x * 2
-        np.testing.assert_array_equal(found, wanted)
-        assert strides(found) == strides(wanted)
-
-
 def test_an_order_that_there_is_not() -> None:
     with pytest.raises(ArgumentValueError, match="'X' is none of"):
         kerneltk.fuse(lambda x: x.copy("X"))(X)

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import kerneltk
-from kerneltk.fusion import start
+from tests.unit.fusion.array_support import check_calls
 from tests.unit.jit.lowering.showing import entries, function_of
 
 X = np.arange(4.0)
@@ -83,20 +83,6 @@ class Scaling:
 
 MODEL = Model()
 FUSED = kerneltk.fuse(lambda x: x * RATE)
-
-
-@pytest.fixture
-def traces(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The functions that were traced."""
-    found: list[Any] = []
-    own = start.traced
-
-    def traced(function: Any, *args: Any, **kwargs: Any) -> Any:
-        found.append(function)
-        return own(function, *args, **kwargs)
-
-    monkeypatch.setattr(start, "traced", traced)
-    return found
 
 
 def put(name: str, value: Any) -> Callable[[], object]:
@@ -239,38 +225,8 @@ class Slotted:
     __slots__ = ("gain", "rate")
 
 
-def test_slots_of_arguments_are_guarded() -> None:
-    one = Slotted()
-    fused = kerneltk.fuse(lambda one, x: x * one.rate)
-    for rate in (2.0, 3.0, 3):
-        one.rate = rate
-        np.testing.assert_array_equal(fused(one, X), X * rate)
-    del one.rate
-    with pytest.raises(AttributeError):
-        fused(one, X)
-    several = kerneltk.fuse(lambda one, x: x * (one.gain if hasattr(one, "gain") else 1))
-    changes: list[Callable[[], object]] = [
-        lambda: None, lambda: setattr(one, "gain", 2.0), lambda: delattr(one, "gain"),
-    ]  # fmt: skip
-    for change in changes:
-        change()
-        for _ in range(2):
-            np.testing.assert_array_equal(several(one, X), X * getattr(one, "gain", 1))
-
-
 class OfThread(threading.local):
     pass
-
-
-@pytest.mark.parametrize("kind", [threading.local, OfThread])
-def test_attributes_of_a_threads_own_arguments_are_guarded(kind: Any) -> None:
-    one = kind()
-    fused = kerneltk.fuse(lambda one, x: x * (one.rate if hasattr(one, "rate") else 1))
-    np.testing.assert_array_equal(fused(one, X), X)
-    for rate in (2.0, 3.0, 3):
-        one.rate = rate
-        for _ in range(2):
-            np.testing.assert_array_equal(fused(one, X), X * rate)
 
 
 class Cached:
@@ -279,18 +235,10 @@ class Cached:
         return 2.0
 
 
-def test_attributes_of_classes_and_modules_as_arguments_are_guarded() -> None:
-    kind = type("Settings", (), {"rate": 2.0, "scaled": classmethod(lambda c, x: x * c.rate)})
-    module: Any = types.ModuleType("given")
-    module.rate = 2.0
-    fused = kerneltk.fuse(lambda x, given: x * given.rate)
-    bound = kerneltk.fuse(kind.scaled)  # type: ignore[attr-defined]
-    for rate in (2.0, 3.0, 3):
-        for given in (kind, module):
-            given.rate = rate
-            for _ in range(2):
-                np.testing.assert_array_equal(fused(X, given), X * rate)
-        np.testing.assert_array_equal(bound(X), X * rate)
+class Settings:
+    @classmethod
+    def scaled(cls, x: Any) -> Any:
+        return x * cls.rate  # type: ignore[attr-defined]
 
 
 class Part:
@@ -306,44 +254,59 @@ def with_rate(value: Any) -> Any:
     return value
 
 
-ATTRIBUTES: dict[str, tuple[Any, Any, Callable[[Any], object]]] = {
+def of_rate(x: Any, a: Any) -> Any:
+    return x * (a.rate if hasattr(a, "rate") else 1)
+
+
+def setting(name: str, *values: Any, delete: bool = False) -> list[Callable[[Any], object]]:
+    """Return what sets an attribute to each value, and deletes it at the end."""
+    set_each: list[Callable[[Any], object]] = [lambda a, v=v: setattr(a, name, v) for v in values]
+    return [*set_each, *([lambda a: delattr(a, name)] * delete)]
+
+
+OTHER_RATES = setting("rate", 2.0, 3.0, 3)
+# What is given, a function, and what changes between its calls.
+ATTRIBUTES: dict[str, tuple[Any, Any, list[Callable[[Any], object]]]] = {
     "none yet": (
-        Part(), lambda x, a: x * vars(a).get("unknown", 5), lambda a: setattr(a, "unknown", 3.0),
+        Part(), lambda x, a: x * vars(a).get("unknown", 5), setting("unknown", 3.0),
     ),
-    "in C": (
-        FailureError(1, 2), lambda x, a: x * len(a.args), lambda a: setattr(a, "args", (1,)),
-    ),
-    "of a function": (
-        with_rate(lambda x: x), lambda x, a: a(x) * a.rate, lambda a: setattr(a, "rate", 3.0),
-    ),
-    "of a partial": (
-        with_rate(functools.partial(helper)), lambda x, a: x * a.rate,
-        lambda a: setattr(a, "rate", 3.0),
-    ),
+    "in C": (FailureError(1, 2), lambda x, a: x * len(a.args), setting("args", (1,))),
+    "of a slot": (Slotted(), of_rate, [*OTHER_RATES, *setting("rate", 2.0, delete=True)]),
+    "of a thread": (threading.local(), of_rate, OTHER_RATES),
+    "of a thread, of a class": (OfThread(), of_rate, OTHER_RATES),
+    "of a class": (Settings, lambda x, a: a.scaled(of_rate(x, a)), OTHER_RATES[1:]),
+    "of a module": (with_rate(types.ModuleType("given")), of_rate, OTHER_RATES),
+    "of a cached property": (Cached(), of_rate, setting("rate", 5.0, delete=True)),
+    "of a function": (with_rate(lambda x: x), lambda x, a: a(x) * a.rate, OTHER_RATES),
+    "of a partial": (with_rate(functools.partial(helper)), of_rate, OTHER_RATES),
     "of a class by its name": (
-        with_rate(FailureError), lambda x, a, n="rate": x * getattr(a, n),
-        lambda a: setattr(a, "rate", 3.0),
+        with_rate(FailureError), lambda x, a, n="rate": x * getattr(a, n), OTHER_RATES,
     ),
 }  # fmt: skip
+with_rate(Settings)
 
 
 @pytest.mark.parametrize("name", ATTRIBUTES)
 def test_other_attributes_of_arguments_are_guarded(name: str) -> None:
-    given, function, change = ATTRIBUTES[name]
+    given, function, changes = ATTRIBUTES[name]
     fused = kerneltk.fuse(function)
-    for _ in range(2):
+    for change in [lambda a: None, *changes]:
+        change(given)
         for _ in range(2):
             np.testing.assert_array_equal(fused(X, given), function(X, given))
-        change(given)
 
 
-def test_cached_properties_of_arguments_are_guarded() -> None:
-    one = Cached()
+def test_a_method_of_a_class_and_an_attribute_that_is_gone() -> None:
+    bound = kerneltk.fuse(Settings.scaled)
+    for rate in (2.0, 3.0, 3):
+        with_rate(Settings).rate = rate
+        np.testing.assert_array_equal(bound(X), X * rate)
+    one = with_rate(Slotted())
     fused = kerneltk.fuse(lambda one, x: x * one.rate)
-    for change in (lambda: None, lambda: setattr(one, "rate", 5.0), lambda: delattr(one, "rate")):
-        change()
-        for _ in range(2):
-            np.testing.assert_array_equal(fused(one, X), X * one.rate)
+    np.testing.assert_array_equal(fused(one, X), X * 2)
+    del one.rate
+    with pytest.raises(AttributeError):
+        fused(one, X)
 
 
 def test_modules_that_import_others_when_they_are_asked_for(traces: list[Any]) -> None:
@@ -599,22 +562,21 @@ def local_effects(x: Any) -> Any:
     return sum(items) + made.items[0] * made.count + table["b"][0] * w + total * copied
 
 
-@pytest.mark.exhaustive
-def test_effects_on_objects_of_the_function_are_none() -> None:
-    fused = kerneltk.fuse(local_effects)
-    for _ in range(2):
-        np.testing.assert_array_equal(fused(X), local_effects(X))
-
-
-@pytest.mark.exhaustive
-def test_generators_that_assign_several_arguments_anew() -> None:
+def generator(x: Any) -> Any:
     def counted(*given: Any, **named: Any) -> Any:
         count, given, named = len(given), 0 * given[0].sum(), len(named)  # type: ignore[assignment]
         for k in range(count):
             yield k + given + named
 
-    fused = kerneltk.fuse(lambda x: sum(x * k for k in counted(x, x, x, key=x)))
-    np.testing.assert_array_equal(fused(X), 6 * X)
+    return sum(x * k for k in counted(x, x, x, key=x))
+
+
+@pytest.mark.exhaustive
+def test_effects_on_objects_of_the_function_are_none() -> None:
+    for program in (local_effects, generator):
+        fused = kerneltk.fuse(program)
+        for _ in range(2):
+            np.testing.assert_array_equal(fused(X), program(X))
 
 
 @pytest.mark.exhaustive
@@ -661,10 +623,8 @@ def test_equal_objects_with_other_attributes() -> None:
 
 @pytest.mark.exhaustive
 def test_functions_as_arguments_are_traced() -> None:
-    fused = kerneltk.fuse(lambda x, f: f(x) + 1)
     functions: list[Any] = [np.exp, lambda v: v * np.arange(v.shape[0]), np.cos]
-    for function in functions:
-        np.testing.assert_allclose(fused(X, function), function(X) + 1, rtol=1e-15)
+    check_calls(lambda x, f: f(x) + 1, *((X, function) for function in functions), tolerance=1e-15)
 
 
 KINDS: list[Any] = [
@@ -687,26 +647,14 @@ VALUES: list[Any] = [2.0, 2, 3.5, True, False, np.float32(2), Mode.SQUARE, 2.0]
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("number", range(len(KINDS)))
 def test_types_are_those_of_plain_values(number: int) -> None:
-    function = KINDS[number]
-    fused = kerneltk.fuse(function)
-    for value in VALUES:
-        found, wanted = fused(X, value), function(X, value)
-        assert found.dtype == wanted.dtype
-        np.testing.assert_array_equal(found, wanted, err_msg=repr(value))
+    check_calls(KINDS[number], *((X, value) for value in VALUES))
 
 
 def test_methods_of_numbers() -> None:
-    functions: list[Any] = [
-        lambda x, k: x * 2 if k.is_integer() else x,
-        lambda x, k: x * k.hex().count("0"),
-    ]
-    for function in functions:
-        fused = kerneltk.fuse(function)
-        for k in (2.0, 2.5, 3.0):
-            np.testing.assert_array_equal(fused(X, k), function(X, k))
-    fused = kerneltk.fuse(lambda x, k: x * k.item())
-    small = X.astype(np.float32)
-    assert fused(small, np.float64(2)).dtype == np.float32
+    calls = [(X, k) for k in (2.0, 2.5, 3.0)]
+    check_calls(lambda x, k: x * 2 if k.is_integer() else x, *calls)
+    check_calls(lambda x, k: x * k.hex().count("0"), *calls)
+    check_calls(lambda x, k: x * k.item(), (X.astype(np.float32), np.float64(2)))
 
 
 def test_random_numbers_are_refused() -> None:
@@ -719,11 +667,7 @@ def test_random_numbers_are_refused() -> None:
     for function in functions:
         with pytest.raises(kerneltk.UnsupportedError, match="drawn once"):
             kerneltk.fuse(function)(X)
-
-    def seeded(x: Any) -> Any:
-        return x + np.random.default_rng(3).random()
-
-    np.testing.assert_array_equal(kerneltk.fuse(seeded)(X), seeded(X))
+    check_calls(lambda x: x + np.random.default_rng(3).random(), (X,))
 
 
 def test_a_refusal_that_is_caught_is_an_error() -> None:

@@ -13,6 +13,7 @@ from kerneltk.backends.base import backend_named
 from kerneltk.fusion.plan.steps import Rounds, Step
 from kerneltk.fusion.start import traced
 from kerneltk.fusion.trace import rolling
+from tests.unit.fusion.array_support import check_calls
 
 ROWS, COLUMNS = 20, 16
 
@@ -155,14 +156,7 @@ def _count(steps: list[Step]) -> int:
 
 
 def _compare(function: Callable[..., Any]) -> None:
-    fused = kerneltk.fuse(function)
-    for _ in range(3):  # a first call, and repeated ones
-        wanted_args, args = _arguments(), _arguments()
-        wanted, found = function(*wanted_args), fused(*args)
-        for a, b in zip(wanted_args, args, strict=True):
-            np.testing.assert_allclose(b, a, rtol=1e-12)
-        if wanted is not None:
-            np.testing.assert_allclose(found, wanted, rtol=1e-12)
+    check_calls(function, _arguments(), _arguments(), tolerance=1e-12)
 
 
 def two_parities(x: Any, y: Any) -> None:
@@ -391,12 +385,7 @@ def test_numbers_of_a_call_decide_how_many_rounds_there_are() -> None:
         for i in range(1, n):
             x[i] = x[i] * 0.5 + x[i - 1] * n
 
-    fused = kerneltk.fuse(smoothed)
-    for n in (20, 15, 20, 3):
-        wanted, found = _arguments()[0], _arguments()[0]
-        smoothed(wanted, n)
-        fused(found, n)
-        np.testing.assert_array_equal(found, wanted)
+    check_calls(smoothed, *((_arguments()[0], n) for n in (20, 15, 20, 3)))
 
 
 def test_sums_of_floats_decide_as_they_are_rounded() -> None:
@@ -405,19 +394,7 @@ def test_sums_of_floats_decide_as_they_are_rounded() -> None:
             for j in range(i, x.shape[0]):
                 x[i, j] = 1 if (j - i) * h + i * h >= j * h else -1
 
-    wanted, found = np.zeros((2, 25, 25))
-    decided(wanted, 0.1)
-    kerneltk.fuse(decided)(found, 0.1)
-    np.testing.assert_array_equal(found, wanted)
-
-
-def test_index_errors_are_numpys() -> None:
-    def beyond(x: Any) -> None:
-        for i in range(x.shape[0]):
-            x[i] = x[i + 1]
-
-    with pytest.raises(IndexError, match="out of bounds"):
-        kerneltk.fuse(beyond)(_arguments()[0])
+    check_calls(decided, (np.zeros((25, 25)), 0.1))
 
 
 def test_explanation_has_the_launches_of_all_rounds() -> None:
@@ -425,25 +402,35 @@ def test_explanation_has_the_launches_of_all_rounds() -> None:
     assert len(kerneltk.fuse(rows).explain(x, y).kernels) == ROWS - 2
 
 
-def test_a_call_goes_on_behind_an_error_of_the_function() -> None:
-    def failing(x: Any, y: Any) -> None:
-        for i in range(x.shape[0]):
-            x[i] += 1
-        raise ValueError("mine")
-
-    with pytest.raises(ValueError, match="mine"):
-        kerneltk.fuse(failing)(*_arguments())
+def _beyond(x: Any, y: Any) -> None:
+    for i in range(x.shape[0]):
+        x[i] = x[i + 1]
 
 
-def test_errors_behind_loops_of_both_kinds_are_the_functions() -> None:
-    def failing(x: Any, y: Any) -> None:
-        two_parities(x, y)
-        for i in range(x.shape[0]):
-            x[i] += 1
-        raise ValueError("mine")
+def _failing(x: Any, y: Any) -> None:
+    for i in range(x.shape[0]):
+        x[i] += 1
+    raise ValueError("mine")
 
-    with pytest.raises(ValueError, match="mine"):
-        kerneltk.fuse(failing)(*_arguments())
+
+def _failing_behind_both(x: Any, y: Any) -> None:
+    two_parities(x, y)
+    _failing(x, y)
+
+
+@pytest.mark.parametrize(
+    ("function", "error", "message"),
+    [
+        (_beyond, IndexError, "out of bounds"),
+        (_failing, ValueError, "mine"),
+        (_failing_behind_both, ValueError, "mine"),
+    ],
+)
+def test_errors_in_and_behind_loops(
+    function: Callable[..., Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        kerneltk.fuse(function)(*_arguments())
 
 
 def test_loops_of_few_operations_are_unrolled(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from kerneltk.errors import ArgumentValueError, ScalarOverflowError, Unsupported
 from kerneltk.fusion.plan.body import check_operations
 from kerneltk.fusion.start import HANDLERS
 from kerneltk.fusion.trace import state
-from kerneltk.fusion.trace.graph import Cast, Index, Load, Scalar, Slice
+from kerneltk.fusion.trace.graph import Index, Load, Scalar
 from kerneltk.fusion.trace.state import ArraySource, Trace
 from kerneltk.fusion.trace.symbols import Symbol, constant
 
@@ -25,38 +25,6 @@ def new() -> tuple[Trace, Load]:
     storage = trace.add_source(ArraySource(F4, shape, "x"))
     assert isinstance(storage.node, Load)
     return trace, storage.node
-
-
-def test_writes_to_parts_are_effects_in_order() -> None:
-    trace, x = new()
-    storage = trace.storages[0]
-    row = Index((Slice(0, 1, None), Slice(None, None, None)))
-    trace.store_part(storage, (row,), trace.scalar(constant(1), F4))
-    trace.store_part(storage, (row,), x)
-    assert [(e.array, e.version) for e in trace.effects] == [(0, 0), (0, 1)]
-    assert isinstance(storage.node, Load)
-    assert storage.node.version == 2
-
-
-def test_a_value_that_is_written_to_gets_an_array() -> None:
-    trace, x = new()
-    cast = trace.cast(x, np.dtype(np.float64))
-    assert isinstance(cast, Cast)
-    from kerneltk.fusion.trace.state import Storage
-
-    storage = Storage(cast)
-    trace.store_part(storage, (Index((0, Slice(None, None, None))),), x)
-    assert trace.sources[1].is_local
-    assert len(trace.effects) == 2  # the value, then its part
-
-
-def test_whole_values_are_written_at_the_end() -> None:
-    trace, x = new()
-    trace.storages[0].node = trace.cast(trace.apply(np.negative, [x], F4), F4)
-    trace.storages[0].is_taken = True
-    assert not trace.effects
-    trace.finish()
-    assert [effect.steps for effect in trace.effects] == [()]
 
 
 def test_numbers_become_values() -> None:

@@ -12,17 +12,7 @@ import pytest
 from kerneltk import jit
 from kerneltk.jit import ir
 from kerneltk.jit.codegen.emit import Emitter, is_empty, literal
-from kerneltk.jit.ir.types import (
-    BOOL,
-    PY_FLOAT,
-    PY_INT,
-    VOID,
-    Array,
-    Record,
-    Tuple,
-    Type,
-    number,
-)
+from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, VOID, Array, Record, Tuple, Type, number
 
 BFLOAT16 = number(ml_dtypes.bfloat16)
 

@@ -18,17 +18,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import kerneltk
 from kerneltk import jit, vectorize
 from kerneltk.backends.base import capabilities_of
 from kerneltk.cache.store import Cache
-from kerneltk.errors import (
-    ArgumentTypeError,
-    ArgumentValueError,
-    SourceError,
-    TypingError,
-    UnsupportedError,
-)
+from kerneltk.errors import ArgumentTypeError, SourceError, TypingError, UnsupportedError
 from kerneltk.jit.frontends import analyses
 from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.ir.types import (
@@ -217,11 +210,7 @@ OTHER_TEXTS = {
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", OTHER_TEXTS)
 def test_functions_that_are_defined_anew(
-    program: Program,
-    cache: Cache,
-    lowerings: list[str],
-    monkeypatch: pytest.MonkeyPatch,
-    name: str,
+    program: Program, cache: Cache, lowerings: list[str], monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     front_end = "grid" if "lambda" in name else "elements"
     first, second = (f"{HEAD}{text}{TAIL}" for text in OTHER_TEXTS[name])
@@ -321,21 +310,6 @@ def test_several_values_of_a_closure_are_kept_together(cache: Cache, lowerings: 
     for n in range(5):
         assert make(n)(x)[0] == n
     assert not lowerings
-
-
-@pytest.mark.exhaustive
-def test_more_records_than_are_kept(cache: Cache, lowerings: list[str]) -> None:
-    def make(n: int) -> Any:
-        @jit.kernel
-        def scaled(x):
-            return x * n
-
-        return scaled._specialized((np.ones(3, "f"),), ())[0]._definition
-
-    every = [make(n) for n in range(12)]
-    lowerings.clear()
-    assert [make(n) for n in range(12)] == every
-    assert lowerings
 
 
 def test_text_without_a_file(
@@ -477,64 +451,3 @@ def test_code_that_is_replaced_is_not_kept_for_the_new_one(cache: Cache) -> None
     function.__code__ = other.__code__
     kernel(np.ones(1, "f8"))
     assert jit.kernel(other)(np.ones(1, "f8")) == 20
-
-
-@pytest.mark.exhaustive
-def test_launches_by_known_analyses_do_as_the_first_ones_did(
-    cache: Cache, lowerings: list[str]
-) -> None:
-    """Overlapping arrays, arrays without dimensions, launch bounds, and what is read-only."""
-
-    def shifted(x, a):
-        return x + 2 * a
-
-    def copied(x, y):
-        i = jit.grid(1)
-        if i < x.size:
-            y[i] = 3 * x[i]
-
-    def total(x, y):
-        i = jit.grid(1)
-        if i < x.size:
-            jit.atomic_add(y, (), x[i])
-
-    locked = np.arange(5, dtype=np.float32)
-    locked.flags.writeable = False
-
-    def results() -> list[Any]:
-        kernel = jit.kernel(shifted)
-        found: list[Any] = []
-        for first, last in ((1, 0), (0, 1), (0, 0)):  # an output beside and on top of its input
-            memory = np.arange(9, dtype=np.float32)
-            x, out = memory[first : first + 8], memory[last : last + 8]
-            found.append(kernel(x, np.float32(1), out=out).tolist())
-        a = np.array(3, np.float32)
-        found += [kernel(a, a), kernel(locked, a).tolist(), kernel(a, 2.0), kernel(locked, locked)]
-        found.append(kernel(a, a, out=np.zeros((), np.float64)))
-        with pytest.raises(ArgumentValueError) as caught:
-            kernel(locked, 1.0, out=locked)
-        found.append(str(caught.value))
-        for bounds in (None, 32, (32, 2), 64):
-            grid = jit.rawkernel(launch_bounds=bounds)(copied)
-            memory = np.arange(9, dtype=np.float32)
-            grid[1, 32](memory[:8], memory[1:])
-            found.append(memory[1:2].tolist())
-            y = np.zeros(5, np.float32)
-            grid[1, 32](locked, y)
-            found.append(y.tolist())
-            for arguments, block in (((locked, locked), 32), ((locked, y), 128)):
-                if block == 128 and bounds is None:
-                    continue
-                with pytest.raises(kerneltk.KernelToolkitError) as caught:
-                    grid[1, block](*arguments)
-                found.append(str(caught.value))
-        grid = jit.rawkernel(total)
-        y = np.zeros((), np.float32)
-        grid[1, 32](locked, y)
-        return [*found, float(y)]
-
-    first = results()
-    assert lowerings
-    lowerings.clear()
-    assert str(results()) == str(first)
-    assert not lowerings

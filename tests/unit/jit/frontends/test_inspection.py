@@ -13,27 +13,7 @@ import pytest
 from kerneltk import ArraySpec, jit
 from kerneltk.errors import ArgumentTypeError
 
-
-@jit.rawkernel()
-def scale(x, y, a=3):
-    """Multiply.
-
-    And store.
-    """
-    i = jit.grid(1)
-    if i < y.size:
-        y[i] = a * x[i]
-
-
-@jit.kernel
-def axpb(x, a=2, b=1):
-    """Return a line."""
-    return a * x + b
-
-
-def floats(count: int = 8) -> np.ndarray[Any, Any]:
-    return np.arange(count, dtype=np.float32)
-
+from .test_rawkernel import axpb, floats, scale
 
 F32 = ArraySpec.make("float32", 100)
 

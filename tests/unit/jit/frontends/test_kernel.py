@@ -5,42 +5,19 @@ from __future__ import annotations
 
 import copy
 import pickle
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
 from kerneltk import jit
-from kerneltk.errors import ArgumentTypeError, NotCompiledError
+from kerneltk.errors import ArgumentTypeError
 
 FACTOR = 2
 
 
-@jit.kernel
-def axpb(x, a=2, b=1):
-    """Return a line."""
-    return a * x + b
-
-
 def floats(count: int = 8) -> np.ndarray[Any, Any]:
     return np.arange(count, dtype=np.float32)
-
-
-# -- what is compiled -----------------------------------------------------------------------------
-
-
-@pytest.mark.exhaustive
-def test_cached_codes_of_functions_of_elements() -> None:
-    kernel = jit.kernel(axpb.__wrapped__)
-    assert kernel.cached_codes == {}
-    with pytest.raises(NotCompiledError, match="is compiled for 0 combinations"):
-        _ = kernel.cached_code
-    kernel(floats())
-    assert "axpb(" in kernel.cached_code
-    kernel(floats(), np.float64(3))
-    assert len(kernel.cached_codes) == 2
 
 
 @pytest.mark.exhaustive
@@ -58,9 +35,6 @@ def test_constants_are_read_when_it_is_compiled(monkeypatch: pytest.MonkeyPatch)
     np.testing.assert_array_equal(jit.kernel(kernel.__wrapped__)(x), x * 5)
 
 
-# -- copies and pickles ---------------------------------------------------------------------------
-
-
 def test_copies_of_kernels_without_a_name() -> None:
     @jit.kernel(raw=("x",))
     def local(x):
@@ -72,24 +46,6 @@ def test_copies_of_kernels_without_a_name() -> None:
         np.testing.assert_array_equal(made(floats()), floats() * 2)
     with pytest.raises((pickle.PicklingError, AttributeError), match="local"):
         pickle.dumps(local)
-
-
-@pytest.mark.exhaustive
-def test_pickles_are_read_in_another_process() -> None:
-    command = (
-        "import sys, pickle, numpy as np\n"
-        "sys.path[:0] = sys.argv[2:]\n"
-        "kernel = pickle.loads(bytes.fromhex(sys.argv[1]))\n"
-        "print(kernel(np.arange(3, dtype=np.float32)))"
-    )
-    text = pickle.dumps(axpb).hex()
-    done = subprocess.run(
-        [sys.executable, "-c", command, text, *sys.path],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout == "[1. 3. 5.]\n"
 
 
 class _Scaled:

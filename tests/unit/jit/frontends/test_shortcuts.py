@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,23 +11,13 @@ import pytest
 import kerneltk
 from kerneltk import jit
 from kerneltk.backends.base import backend_named
-from kerneltk.core.settings import get_settings
 from kerneltk.jit.frontends.shortcuts import Specialized, make_shortcut
 from kerneltk.launch import compiled
 from kerneltk.launch.dispatch import Call
 from kerneltk.launch.shortcuts import Shortcut
+from tests.unit.launch.test_shortcuts import launcher as launcher
 
 HOST = backend_named("host")
-
-
-@pytest.fixture(autouse=True, params=["python", "compiled"])
-def launcher(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Whether shortcuts are in Python, or in C where that can be had."""
-    monkeypatch.setenv("KERNELTK_LAUNCHER", request.param)
-    get_settings.cache_clear()
-    yield request.param
-    monkeypatch.undo()
-    get_settings.cache_clear()
 
 
 F4, F8 = np.dtype("f4"), np.dtype("f8")

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import copy
 import pickle
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
 
-from kerneltk.errors import ArgumentTypeError, ArgumentValueError
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError, UnsupportedError
 from kerneltk.jit import cub
 from kerneltk.jit.ir.types import number
-
-
-class Pair(NamedTuple):
-    left: Any
-    right: Any
 
 
 def test_numbers_of_threads() -> None:
@@ -57,13 +52,20 @@ def test_the_same_brackets_make_the_same_class() -> None:
     )
     assert one not in others
     assert pickle.loads(pickle.dumps(one)) == copy.copy(one) == one
+    assert cub.WarpReduce[int] == cub.WarpReduce[np.int64, 32]
     assert pickle.loads(pickle.dumps(cub.BlockReduce)) is cub.BlockReduce
+    with pytest.raises(UnsupportedError, match="only be called inside of a kernel"):
+        one(None)
 
 
 @pytest.mark.parametrize(
     ("template", "key", "error", "message"),
     [
         ("BlockReduce", np.float32, ArgumentTypeError, "needs the number of threads of a block"),
+        ("BlockReduce", ("x9", 32), ArgumentTypeError, "'x9' is no dtype"),
+        ("BlockReduce", ("U4", 32), ArgumentTypeError, "is no dtype of values"),
+        ("BlockReduce", (None, 32), ArgumentTypeError, "None is no dtype"),
+        ("BlockReduce", ((np.complex128,) * 5, 32), ArgumentTypeError, "up to 64 bytes"),
         ("BlockReduce", (np.float32, 0), ArgumentValueError, "for blocks of 1 to 1024 threads"),
         ("BlockReduce", (np.float32, 1025), ArgumentValueError, "for blocks of 1 to 1024 threads"),
         ("BlockReduce", (np.float32, 33, 32), ArgumentValueError, "not (33, 32)"),

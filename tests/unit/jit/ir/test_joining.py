@@ -7,10 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from kerneltk.jit.ir.joining import (
-    join,
-    plain,
-)
+from kerneltk.jit.ir.joining import join, plain
 from kerneltk.jit.ir.types import (
     PY_FLOAT,
     PY_INT,

@@ -24,10 +24,7 @@ def taken(*args: Any, **options: Any) -> Arguments:
 def test_types_and_values() -> None:
     x = np.zeros((3, 4), np.float32)
     found = taken(x, 3, None, (1, x.T))
-    assert found.types == (
-        *(Array(F4, 2), PY_INT, VOID),
-        Tuple((PY_INT, Array(F4, 2, "strided"))),
-    )
+    assert found.types == (*(Array(F4, 2), PY_INT, VOID), Tuple((PY_INT, Array(F4, 2, "strided"))))
     assert found.values[0] is x
     assert (found.backend.name, found.has_arrays, found.is_64bit_grid) == ("host", True, False)
 

@@ -10,9 +10,8 @@ import pytest
 
 from kerneltk import pipeline
 from kerneltk.backends.base import capabilities_of, capabilities_of_target
-from kerneltk.errors import (
-    ArgumentTypeError,
-)
+from kerneltk.core.artifacts import TranslationUnit
+from kerneltk.errors import ArgumentTypeError
 from kerneltk.jit.ir.types import (
     BOOL,
     PY_COMPLEX,
@@ -26,25 +25,27 @@ from kerneltk.jit.ir.types import (
     Tuple,
     Type,
 )
-from kerneltk.jit.launch.marshalling import (
-    Layout,
-    alignment_of,
-    layout_of,
-    members_of,
-    type_of,
-)
-
-from .cpp_kernel import PACKED, PARTICLE, WAVE, Text
+from kerneltk.jit.launch.marshalling import Layout, alignment_of, layout_of, members_of, type_of
 
 HOST, CUDA = capabilities_of("host"), capabilities_of("cuda")
+PARTICLE = np.dtype([("id", np.int8), ("mass", np.float64), ("at", np.float32, 3)], align=True)
+PACKED = np.dtype([("tag", np.int8), ("value", np.float32)])
+WAVE = np.dtype({"names": ["z", "k"], "formats": [np.complex128, np.int32], "itemsize": 32})
 STRUCTURES = """
+#include <kerneltk/complex.hpp>
+#include <kerneltk/float16.hpp>
+#include <kerneltk/bfloat16.hpp>
+template <class T, int N> struct dense { T* data; long long extent[N]; };
+template <class T> struct dense<T, 0> { T* data; };
+template <class T, int N> struct strided { T* data; long long extent[N]; long long stride[N]; };
+struct particle { signed char id; double mass; float at[3]; };
+struct __attribute__((packed)) packed { signed char tag; float value; };
+struct wave { complex<double> z; int k; unsigned char rest[12]; };
+template <class T> struct tail { T rest; };
 struct pair { signed char left; dense<float, 1> right; };
 struct config { double scale; bool count; };
 struct nested { pair first; config second; };
 """
-
-
-# -- types -----------------------------------------------------------------------------------------
 
 
 def test_without_a_place() -> None:
@@ -52,9 +53,6 @@ def test_without_a_place() -> None:
         type_of([], np.ndarray)
     with pytest.raises(ArgumentTypeError, match=r"^The dtype 'object' has no C type"):
         type_of(np.zeros(1, object), np.ndarray)
-
-
-# -- layout ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -121,10 +119,7 @@ CTYPES: dict[str, Type] = {
     "wave": Record(WAVE),
     "pair": Tuple((Number(np.dtype("i1")), Array(Number(np.dtype("f4")), 1))),
     "nested": Tuple(
-        (
-            Tuple((Number(np.dtype("i1")), Array(Number(np.dtype("f4")), 1))),
-            Tuple((PY_FLOAT, BOOL)),
-        )
+        (Tuple((Number(np.dtype("i1")), Array(Number(np.dtype("f4")), 1))), Tuple((PY_FLOAT, BOOL)))
     ),
     "tail<wave>": Tuple((Record(WAVE),)),
 }
@@ -150,8 +145,14 @@ def test_layouts_are_the_compilers(target: str) -> None:
             f"static_assert(sizeof({name}_front) == {front.size});",
         ]
         assert struct.calcsize("<" + layout.format) == layout.size
-    checks = "\n".join(lines)
-    unit = Text("int x", "", head=f"{STRUCTURES}\n{checks}").unit(backend.name, ())
+    text = "\n".join([STRUCTURES, *lines, 'extern "C" __global__ void probe(int x) {}\n'])
+    symbol = "probe"
+    if target == "host":
+        symbol = "_kt_entry_0"
+        headers = "#include <kerneltk/host_grid.hpp>\n#include <kerneltk/host_device.hpp>\n"
+        text = f"{headers}{text}KERNELTK_ENTRY({symbol}, (probe))\n"
+    exports = (("probe", symbol),)
+    unit = TranslationUnit(backend.name, text, "", name="probe", exports=exports, raw=True)
     assert pipeline.compile_ahead(unit, target).code
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from kerneltk.errors import TypingError, UnsupportedError
 from kerneltk.jit.intrinsics.base import Static
 from kerneltk.jit.ir.types import PY_INT
 from kerneltk.jit.lowering.context import Context, Handlers, Program
@@ -49,17 +48,3 @@ def test_a_pass_forgets_what_was_made_and_keeps_what_was_learnt() -> None:
     low.begin()
     assert low.types == {"total": PY_INT}
     assert (low.bindings, low.locals, low.changed, low.statements) == ({}, {}, False, [])
-
-
-def test_messages_show_the_source() -> None:
-    low = context()
-    span = low.span(low.source.node.body[0])  # type: ignore[index]
-    failed, refused = low.fail("Wrong.", span, "mend it."), low.refuse("Not here.", span)
-    assert isinstance(failed, TypingError)
-    assert isinstance(refused, UnsupportedError)
-    assert str(failed).startswith("Wrong.\n")
-    assert "i = i + 1" in str(failed)
-    assert str(failed).endswith("Hint: mend it.")
-    clash = str(low.clash("Both.", (span, "'int'"), (span, "'float'"), hint="choose."))
-    assert clash.count("i = i + 1") == 2
-    assert "here it is 'int'" in clash

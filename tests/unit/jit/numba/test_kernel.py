@@ -111,23 +111,6 @@ def test_grids_that_are_refused_in_numbas_words(grid: Any, block: Any, message: 
         jit(store)[grid, block]
 
 
-def test_shared_memory_is_the_fourth() -> None:
-    with pytest.raises(ArgumentTypeError, match="which must be an int"):
-        jit(store)[1, 2, 0, 1.5]
-
-
-@pytest.mark.parametrize(("tasks", "threads"), [(-1, 0), (1.5, 0), (None, 0)])
-def test_tasks_that_are_refused(tasks: Any, threads: Any) -> None:
-    with pytest.raises(ArgumentValueError, match="cannot be launched for"):
-        jit(store).forall(tasks, threads)
-
-
-@pytest.mark.parametrize("threads", [-1, 1.5, "2"])
-def test_threads_of_tasks_that_are_refused(threads: Any) -> None:
-    with pytest.raises(ArgumentValueError, match="'tpb' of kernel 'store' must be"):
-        jit(store).forall(10, threads)
-
-
 def test_arguments_become_the_signatures() -> None:
     kernel = jit("void(float32[:], int8)")(store)
     x = np.zeros(1, np.float32)

@@ -7,11 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kerneltk.errors import (
-    ArgumentTypeError,
-    ScalarOverflowError,
-    SignatureError,
-)
+from kerneltk.errors import ArgumentTypeError, ScalarOverflowError, SignatureError
 from kerneltk.jit.numba.options import Parsed, checked_options, parse_signature, signatures_of
 
 

@@ -34,17 +34,6 @@ def test_arrays_of_one_dimension() -> None:
         largest(np.zeros((1, 2)))
 
 
-@pytest.mark.exhaustive
-def test_each_element_takes_part_once() -> None:
-    product = cuda.reduce(lambda a, b: a * b % 251)
-    for size in (1, 2, 3, 63, 64, 65, 127, 128, 129, 255, 8192, 8193):
-        x = np.arange(size) % 250 + 1
-        expected = 1
-        for number in x.tolist():
-            expected = expected * number % 251
-        assert product(x, init=1) == expected
-
-
 def test_no_elements() -> None:
     res = np.zeros(2)
     assert largest(np.zeros(0), init=5) == 5

@@ -10,15 +10,13 @@ import pytest
 from kerneltk import jit
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Operation
-from kerneltk.jit.ir.types import PY_INT, VOID, Array
+from kerneltk.jit.ir.types import PY_INT, Array
 from kerneltk.jit.passes.barrier_fission import NotSplit, fission
 
 from .writing import (
     ADD,
     AT,
     ATOMIC,
-    BARRIER,
-    SHUFFLE,
     a,
     array,
     b,
@@ -61,11 +59,7 @@ def reason(*body: Any) -> str:
 def test_what_is_cheap_is_computed_again() -> None:
     assert (
         split_text(
-            shared,
-            let(i, bx * width + tx),
-            let(s[tx], x[i]),
-            sync,
-            let(out[i], s[width - 1 - tx]),
+            shared, let(i, bx * width + tx), let(s[tx], x[i]), sync, let(out[i], s[width - 1 - tx])
         )
         == """
 memory s
@@ -82,9 +76,7 @@ threads:
 
 def test_a_return_inside_of_a_loop_sets_a_flag() -> None:
     assert (
-        split_text(
-            for_(i, n, let(out[tx], i), if_(x[tx + i].eq(1), leave), sync, let(out[tx], 5)),
-        )
+        split_text(for_(i, n, let(out[tx], i), if_(x[tx + i].eq(1), leave), sync, let(out[tx], 5)))
         == """
 each: _kt_gone
 threads:
@@ -211,40 +203,9 @@ def test_barriers_where_only_some_threads_come() -> None:
     assert reason(for_(i, n, if_(tx < 3, stop), sync)).startswith("only some threads may leave")
 
 
-@jit.rawkernel()
-def halves(y):  # type: ignore[no-untyped-def]
-    s = jit.shared_memory(np.int32, 64)
-    t = jit.threadIdx.x
-    s[t] = t
-    if t % 2 == 0:
-        jit.syncthreads()
-        y[t] = s[t ^ 1]
-    else:
-        jit.syncthreads()
-        y[t] = s[63 - t]
-
-
-@pytest.mark.exhaustive
-def test_each_branch_may_have_its_barrier() -> None:
-    y, t = np.zeros(64, np.int32), np.arange(64)
-    halves[1, 64](y)
-    assert np.array_equal(y, np.where(t % 2, 63 - t, t ^ 1))
-
-
-def test_whatever_else_waits() -> None:
-    assert reason(let(a, call(SHUFFLE, tx))) == "'shfl_sync' waits for other threads"
-    assert reason(let(a, call(BARRIER))) == "a barrier is part of an expression"
-    helper = ir.Function("helper", (), VOID, (sync,), (), None)  # type: ignore[arg-type]
-    invoked = ir.Evaluate(ir.Invoke("helper", (), VOID, AT), AT)
-    result = fission(kernel(invoked), {"helper": helper})
-    assert isinstance(result, NotSplit)
-    assert result.reason == "'helper' waits for other threads"
-
-
 def test_loops_that_may_wait_for_another_thread() -> None:
     taken = call(Operation("atomic_cas", "", ATOMIC), x[0], 0, 1)
     assert reason(while_(taken.eq(1))) == "a loop may wait for what another thread writes"
-    assert "may wait" in reason(while_(True, let(a, taken), if_(a.eq(0), stop)))
     # That ends whatever others do.
     count = ir.Evaluate(call(ADD, out[x[i]], 1).node, AT)
     assert "atomic_add" in split_text(let(i, tx), while_(i < n, count, let(i, i + width)))

@@ -9,23 +9,7 @@ import pytest
 from kerneltk.jit import ir
 from kerneltk.jit.passes.liveness import live_in
 
-from .writing import (
-    AT,
-    a,
-    again,
-    b,
-    c,
-    for_,
-    i,
-    if_,
-    leave,
-    let,
-    n,
-    out,
-    shared,
-    stop,
-    while_,
-)
+from .writing import AT, a, again, b, c, for_, i, if_, leave, let, n, out, shared, stop, while_
 
 
 def update(target: Any, value: Any) -> ir.Update:

@@ -13,23 +13,7 @@ from kerneltk.jit.ir.types import number
 from kerneltk.jit.passes.barrier_fission import fission
 from kerneltk.jit.passes.loop_bounds import tightened
 
-from .writing import (
-    AT,
-    E,
-    bx,
-    i,
-    if_,
-    kernel,
-    leave,
-    let,
-    lines,
-    n,
-    out,
-    text,
-    tx,
-    width,
-    x,
-)
+from .writing import AT, E, bx, i, if_, kernel, leave, let, lines, n, out, text, tx, width, x
 
 
 def guard_text(*body: Any) -> str:

@@ -10,24 +10,7 @@ from kerneltk.jit import ir
 from kerneltk.jit.ir.types import PY_INT
 from kerneltk.jit.passes.rematerialization import rematerialized, without_idle_loops
 
-from .writing import (
-    ADD,
-    AT,
-    E,
-    a,
-    b,
-    call,
-    for_,
-    i,
-    if_,
-    let,
-    lines,
-    local,
-    n,
-    out,
-    tx,
-    x,
-)
+from .writing import ADD, AT, E, a, b, call, for_, i, if_, let, lines, local, n, out, tx, x
 
 OWN = {"a", "b", "c"}
 

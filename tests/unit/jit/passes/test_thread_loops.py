@@ -7,19 +7,7 @@ from kerneltk.jit.ir.types import PY_INT
 from kerneltk.jit.passes.barrier_fission import fission
 from kerneltk.jit.passes.thread_loops import block_variables, loop_variables
 
-from .writing import (
-    a,
-    b,
-    c,
-    i,
-    kernel,
-    let,
-    n,
-    out,
-    sync,
-    tx,
-    x,
-)
+from .writing import a, b, c, i, kernel, let, n, out, sync, tx, x
 
 
 def test_which_variables_are_declared_where() -> None:

@@ -413,19 +413,13 @@ def test_registered_texts(register: Callable[[str, str], None], name: str, origi
 def test_ipython_knows_its_cells(
     register: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Compiler:
-        def format_code_name(self, name: str) -> tuple[str, str] | None:
-            return ("Cell", "In[7]") if name == "/tmp/ipykernel_1/2.py" else None
-
-    shell = types.SimpleNamespace(compile=Compiler())
+    known = {"/tmp/ipykernel_1/2.py": ("Cell", "In[7]")}
+    shell = types.SimpleNamespace(compile=types.SimpleNamespace(format_code_name=known.get))
     ipython = types.SimpleNamespace(get_ipython=lambda: shell)
     monkeypatch.setitem(sys.modules, "IPython", ipython)  # type: ignore[arg-type]
-    for name, origin in [
-        ("/tmp/ipykernel_1/2.py", "In [7]"),
-        ("/tmp/ipykernel_1/3.py", "the cell"),
-    ]:
-        register(name, CELL)
-        same(run(CELL, name)["f"], origin=origin)
+    for number, origin in (2, "In [7]"), (3, "the cell"):
+        register(f"/tmp/ipykernel_1/{number}.py", CELL)
+        same(run(CELL, f"/tmp/ipykernel_1/{number}.py")["f"], origin=origin)
     monkeypatch.setattr(ipython, "get_ipython", lambda: None)
     assert source_of(run(CELL, "/tmp/ipykernel_1/2.py")["f"]).origin == "the cell"
 
@@ -480,36 +474,23 @@ _BOUND = "decorate the function itself; take the values that are bound from arou
 @pytest.mark.parametrize(
     ("value", "words", "hint"),
     [
-        (
-            functools.update_wrapper(functools.partial(plain, 1), plain),
-            "a functools.partial",
-            _BOUND,
-        ),
+        (functools.update_wrapper(functools.partial(plain, 1), plain), "a functools.partial",
+         _BOUND),
         (functools.partialmethod(plain, 1), "a functools.partialmethod", _BOUND),
         (math.sin, "'sin', which is not written in Python", "call it from a Python function"),
         (str.upper, "'upper', which is not written in Python", "call it from a Python function"),
         (np.sin, "an object of class 'ufunc'", "decorate a function"),
-        (
-            Callable_,
-            "the class 'Callable_'",
-            "decorate a function, or one of the class's methods",
-        ),
-        (
-            Callable_(),
-            "an object of class 'Callable_'",
-            "decorate a function; 'Callable_.__call__' is one",
-        ),
-        (
-            Callable_().method,
-            "'Callable_.method' bound to an object",
-            "take the method from its class; its first argument is passed as the others are",
-        ),
+        (Callable_, "the class 'Callable_'", "decorate a function, or one of the class's methods"),
+        (Callable_(), "an object of class 'Callable_'",
+         "decorate a function; 'Callable_.__call__' is one"),
+        (Callable_().method, "'Callable_.method' bound to an object",
+         "take the method from its class; its first argument is passed as the others are"),
         (Callable_.__dict__["of_class"], "the class method 'of_class'", "make it a staticmethod"),
         (1, "an object of class 'int'", "decorate a function"),
         (None, "an object of class 'NoneType'", "decorate a function"),
     ],
     ids=lambda value: type(value).__name__,
-)
+)  # fmt: skip
 def test_no_functions(value: object, words: str, hint: str) -> None:
     assert words_for(value) == (words, hint)
 
@@ -549,23 +530,16 @@ except ValueError as error:
 """
 
 
-def test_typed_into_the_interpreter() -> None:
-    printed = python("-i", "-q", given=PRINT)
-    if sys.version_info >= (3, 13):
+@pytest.mark.parametrize("arguments", [("-i", "-q"), ("-",)], ids=["typed", "standard input"])
+def test_text_that_python_reads_from_standard_input(arguments: tuple[str, ...]) -> None:
+    printed = python(*arguments, given=PRINT)
+    is_new = sys.version_info >= (3, 13)  # keeps what is typed
+    if is_new and arguments != ("-",):
         assert printed == "def f(x):\n"
-    else:
-        version = f"{sys.version_info.major}.{sys.version_info.minor}"
-        assert printed == (
-            f"The text of 'f' cannot be had: Python {version} does not keep what it reads from "
-            "standard input.\n  Hint: put the function in a file; IPython and Jupyter keep what "
-            "is typed, and so does Python 3.13\n"
-        )
-
-
-def test_standard_input() -> None:
+        return
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    also = "" if sys.version_info >= (3, 13) else ", and so does Python 3.13"
-    assert python("-", given=PRINT) == (
+    also = "" if is_new else ", and so does Python 3.13"
+    assert printed == (
         f"The text of 'f' cannot be had: Python {version} does not keep what it reads from "
         "standard input.\n  Hint: put the function in a file; IPython and Jupyter keep what is "
         f"typed{also}\n"
@@ -595,11 +569,15 @@ def test_no_text_of_exec() -> None:
     )
 
 
+_NO_FILE = (
+    "The text of 'f' cannot be had: there is no file '{}'.\n"
+    "  Hint: a kernel is made from its Python text: keep the .py file beside what is compiled"
+)
+
+
 def test_no_file() -> None:
-    assert message(run("def f(x): pass", "/nowhere/kernels.py")["f"]) == (
-        "The text of 'f' cannot be had: there is no file '/nowhere/kernels.py'.\n"
-        "  Hint: a kernel is made from its Python text: keep the .py file beside what is compiled"
-    )
+    function = run("def f(x): pass", "/nowhere/kernels.py")["f"]
+    assert message(function) == _NO_FILE.format("/nowhere/kernels.py")
 
 
 def test_no_file_of_that_name_in_a_module() -> None:
@@ -616,27 +594,24 @@ def test_compiled_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.unlink()
     monkeypatch.syspath_prepend(str(tmp_path))
     module = importlib.import_module("compiled_kernels")
-    assert message(module.f) == (
-        f"The text of 'f' cannot be had: there is no file '{path}'.\n"
-        "  Hint: a kernel is made from its Python text: keep the .py file beside what is compiled"
-    )
+    assert message(module.f) == _NO_FILE.format(path)
 
 
 def test_unreadable_files(tmp_path: Path, load: Load) -> None:
     function = load("def f(x):\n    return x\n")["f"]
     path = tmp_path / "kernels.py"
+
+    def check(why: str) -> None:
+        assert message(function) == (
+            f"The text of 'f' cannot be had: '{path}' cannot be read ({why}).\n"
+            "  Hint: a kernel is made from its Python text: make the file readable"
+        )
+
     path.write_bytes(b"# coding: utf-8\n'\xff'\n")
-    assert message(function) == (
-        f"The text of 'f' cannot be had: '{path}' cannot be read ('utf-8' codec can't decode byte "
-        "0xff in position 17: invalid start byte).\n"
-        "  Hint: a kernel is made from its Python text: make the file readable"
-    )
+    check("'utf-8' codec can't decode byte 0xff in position 17: invalid start byte")
     path.unlink()
     path.mkdir()
-    assert message(function) == (
-        f"The text of 'f' cannot be had: '{path}' cannot be read (Is a directory).\n"
-        "  Hint: a kernel is made from its Python text: make the file readable"
-    )
+    check("Is a directory")
 
 
 # -- another text ---------------------------------------------------------------------------------
@@ -670,8 +645,7 @@ def test_edited_files(tmp_path: Path, load: Load, text: str) -> None:
         snippet = f"  kernels.py:2: {lines[1]}\n                {carets}\n"
     assert message(function) == (
         "The text at line 2 of kernels.py is not the one that 'f' was compiled from.\n"
-        f"{snippet}  Hint: the file was changed after Python had read it: start Python again, or "
-        "reload the module"
+        f"{snippet}  Hint: {_CHANGED}"
     )
 
 
@@ -690,6 +664,9 @@ def test_edits_that_change_nothing(tmp_path: Path, load: Load, text: str) -> Non
     assert source_of(function).text == text
 
 
+_CHANGED = "the file was changed after Python had read it: start Python again, or reload the module"
+
+
 def test_edited_lambdas(tmp_path: Path, load: Load) -> None:
     function = load("f = lambda x: x + 1\n")["f"]
     texts = ("f = lambda x: x + 2\n", "f = lambda y: y + 1\n", "f = [x + 1 for x in y]\n", "?\n")
@@ -698,11 +675,8 @@ def test_edited_lambdas(tmp_path: Path, load: Load) -> None:
         os.utime(tmp_path / "kernels.py", (number, number))
         assert message(function) == (
             "The text at line 1 of kernels.py is not the one that the lambda of line 1 was "
-            "compiled from.\n"
-            f"  kernels.py: {text}"
-            f"              {'^' * (len(text) - 1)}\n"
-            "  Hint: the file was changed after Python had read it: start Python again, or reload "
-            "the module"
+            f"compiled from.\n  kernels.py: {text}              {'^' * (len(text) - 1)}\n"
+            f"  Hint: {_CHANGED}"
         )
 
 

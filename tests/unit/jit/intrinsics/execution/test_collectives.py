@@ -3,8 +3,6 @@
 # ruff: noqa: N806
 from __future__ import annotations
 
-import pickle
-import re
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,11 +11,7 @@ import pytest
 
 from kerneltk import jit, pipeline
 from kerneltk.backends.base import capabilities_of
-from kerneltk.errors import (
-    ArgumentTypeError,
-    ArgumentValueError,
-    KernelToolkitError,
-)
+from kerneltk.errors import ArgumentValueError, KernelToolkitError
 from kerneltk.jit import cg, cub
 from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.launch.marshalling import type_of
@@ -76,11 +70,7 @@ class Moments(NamedTuple):
 def joined(a, b):
     n = a.count + b.count
     d = b.mean - a.mean
-    return Moments(
-        n,
-        a.mean + d * b.count / n,
-        a.square + b.square + d * d * a.count * b.count / n,
-    )
+    return Moments(n, a.mean + d * b.count / n, a.square + b.square + d * d * a.count * b.count / n)
 
 
 POINT = np.dtype([("a", "f4"), ("b", "i4")])
@@ -193,45 +183,6 @@ def test_a_block_of_another_shape_is_refused() -> None:
     kernel[1, 8](x)
     with pytest.raises(KernelToolkitError, match="the shape that its collective was made for"):
         kernel[1, 4](x)
-
-
-def test_classes_are_values() -> None:
-    assert cub.BlockReduce[np.float32, 64] == cub.BlockReduce["f4", (64, 1)]
-    assert cub.BlockReduce[np.float32, 64] != cub.BlockReduce[np.float32, 32]
-    assert cub.WarpReduce[int] == cub.WarpReduce[np.int64, 32]
-    assert str(cub.BlockSort[np.int32, 64, 4, np.float32]) == "<BlockSort[int32, 64, 4, float32]>"
-    Reduce = cub.BlockReduce[np.float32, 8, 4]
-    for value in (Reduce, cub.WarpScan, cub.Max, cg.this_grid):
-        assert pickle.loads(pickle.dumps(value)) == value
-    assert cub.Max() is cub.Max
-    with pytest.raises(RuntimeError, match="only be called inside of a kernel"):
-        Reduce(None)
-    with pytest.raises(RuntimeError, match="only be called inside of a kernel"):
-        cub.Max(1, 2)
-
-
-@pytest.mark.parametrize(
-    ("template", "key", "message"),
-    [
-        (cub.BlockReduce, np.int32, "needs the number of threads of a block"),
-        (cub.BlockReduce, (np.int32, 2048), "1 to 1024 threads"),
-        (cub.BlockReduce, (np.int32, 0), "1 to 1024 threads"),
-        (cub.BlockReduce, (np.int32, 2, 2, 2, 2), "up to three axes"),
-        (cub.BlockReduce, (np.int32, 2.5), "given as ints, not 2.5"),
-        (cub.BlockReduce, ("x9", 32), "'x9' is no dtype"),
-        (cub.BlockReduce, ("U4", 32), "is no dtype of values"),
-        (cub.BlockReduce, (None, 32), "None is no dtype"),
-        (cub.BlockReduce, ((np.complex128,) * 5, 32), "up to 64 bytes"),
-        (cub.WarpReduce, (np.int32, 5), "a power of two up to 32, not 5"),
-        (cub.BlockSort, (np.int32, 64, 0), "1 to 256 keys, not 0"),
-        (cub.BlockSort, (np.int32, 64, 1, None, 3), "takes a dtype, the threads"),
-        (cub.BlockSort, ((np.int32, np.int32), 64), "sorts numbers"),
-        (cub.BlockSort, (np.float64, 1024, 8), "65536 bytes of shared memory"),
-    ],
-)
-def test_what_brackets_refuse(template: Any, key: Any, message: str) -> None:
-    with pytest.raises((ArgumentTypeError, ArgumentValueError), match=re.escape(message)):
-        template[key]
 
 
 # -- messages -------------------------------------------------------------------------------------

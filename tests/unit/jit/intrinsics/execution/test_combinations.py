@@ -12,11 +12,7 @@ import pytest
 from kerneltk.errors import UnsupportedError
 from kerneltk.jit import cub, ir
 from kerneltk.jit.frontends.rawkernel import Definition
-from kerneltk.jit.intrinsics.execution.combinations import (
-    FUNCTORS,
-    Combination,
-    combination_text,
-)
+from kerneltk.jit.intrinsics.execution.combinations import FUNCTORS, Combination, combination_text
 from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Tuple, Type, number
 from kerneltk.jit.launch.marshalling import type_of
 

@@ -7,7 +7,6 @@ import pytest
 
 from kerneltk import KernelToolkitError, jit
 from kerneltk.jit.ir.types import PY_FLOAT, PY_INT, Array, Type, number
-from tests.sampling import half
 
 
 def sum_of(x, n, o):
@@ -122,22 +121,6 @@ def test_a_python_int_and_uint64_have_no_join(function) -> None:
     assert "here it is 'uint64'" in str(caught.value)
 
 
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("element", half(["uint8", "int32", "float16", "float32"]))
-def test_values(backend, element: str) -> None:
-    """The code is compiled for a GPU as well."""
-    limit = 1e300 if element.startswith("f") else 10**12
-    for function in (smallest, chain, clamped_by_argument, helper, in_tuples):
-        kernel = jit.rawkernel()(function)
-        x, o, wanted = np.array([1, 2], element), np.zeros(2), np.zeros(2)
-        with np.errstate(over="ignore"):  # NumPy compares with the infinity that it rounds to
-            function(x, limit, wanted)
-        given, into = backend.asarray(x), backend.asarray(o)
-        kernel[1, 1](given, limit, into)
-        np.testing.assert_array_equal(backend.asnumpy(into), wanted)
-        assert kernel.inspect(x, limit, o, target="compute_90")
-
-
 def chosen(x, y, o):
     o[0] = x[0] if o[0] > 0 else y[0]
 
@@ -174,19 +157,3 @@ def test_uint64_and_signed_elements_have_no_join(function, mode: str) -> None:
         kernel[1, 1](np.zeros(1, np.uint64), np.zeros(1, np.int64), np.zeros(1))
     assert "here it is 'uint64'" in str(caught.value)
     assert "here it is 'int64'" in str(caught.value)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("mode", ["cuda", "numpy"])
-def test_signed_and_unsigned_elements_keep_their_values(backend, mode: str) -> None:
-    for first, second in (("int8", "uint8"), ("int32", "uint32")):
-        for function in (varied, returned, smaller):  # of two paths, of two results, chosen
-            for flag in (0, 1):
-                least, most = np.iinfo(first).min, np.iinfo(second).max
-                x, y = np.array([least], first), np.array([most], second)
-                o, wanted = np.array([flag], np.int64), np.array([flag], np.int64)
-                function(x, y, wanted)
-                into = backend.asarray(o)
-                kernel = jit.rawkernel(mode=mode)(function)
-                kernel[1, 1](backend.asarray(x), backend.asarray(y), into)
-                np.testing.assert_array_equal(backend.asnumpy(into), wanted)

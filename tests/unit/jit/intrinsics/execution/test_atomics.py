@@ -1,9 +1,0 @@
-"""Atomic operations: which arrays and dtypes they take, and what becomes of the value."""
-
-from __future__ import annotations
-
-from ...lowering.showing import check_table
-
-
-def test_table() -> None:
-    check_table(__file__, globals())
