@@ -42,7 +42,7 @@ from kerneltk.fusion.trace.graph import Apply, Node, Scalar, all_effects, reacha
 from kerneltk.fusion.trace.lazy import Lazy, LazyArray, LazyNumber
 from kerneltk.fusion.trace.operations import assign, call_ufunc
 from kerneltk.fusion.trace.outside import Outside, changed_error, content_of, watching
-from kerneltk.fusion.trace.reads import Name, of_global
+from kerneltk.fusion.trace.reads import MISSING, Name, of_global
 from kerneltk.fusion.trace.state import (
     Handlers,
     ManyOperationsError,
@@ -371,14 +371,19 @@ class Module:
     Parameters
     ----------
     seen : callable
-        Takes an attribute and its name, and returns what the function gets.
+        Takes an attribute, or `MISSING`, and its name, and returns what the function gets.
     """
 
     def __init__(self, module: types.ModuleType, seen: Callable[[Any, str], Any]) -> None:
         vars(self).update(_module=module, _seen=seen)
 
     def __getattr__(self, name: str) -> Any:
-        return self._seen(getattr(self._module, name), name)
+        try:
+            found = getattr(self._module, name)
+        except AttributeError:
+            self._seen(MISSING, name)
+            raise
+        return self._seen(found, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise unsupported("A fused function assigns no attributes of modules.")
@@ -396,6 +401,8 @@ def namespace(module: Any, trace: Trace) -> Module:
 
 def replacement(found: Any, name: str, trace: Trace, module: str) -> Any:
     """What a traced function sees in place of an object of NumPy or CuPy."""
+    if found is MISSING:
+        return found
     if module in _RANDOM:
         return functools.partial(_seeded, found) if name in _SEEDED else _Random()
     if isinstance(found, types.ModuleType) and found.__name__ in _RANDOM:

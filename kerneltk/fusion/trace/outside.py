@@ -36,7 +36,7 @@ import numpy as np
 
 from kerneltk.core.records import lasting_lock
 from kerneltk.errors import UnsupportedError
-from kerneltk.fusion.trace.reads import MISSING, Name, Reads, of_attribute, of_global
+from kerneltk.fusion.trace.reads import MISSING, Name, Reads, entry_of, of_attribute, of_global
 from kerneltk.fusion.trace.state import unsupported
 from kerneltk.fusion.trace.symbols import Symbol
 from kerneltk.fusion.trace.users import (
@@ -57,11 +57,6 @@ def content_of(cell: types.CellType) -> Any:
         return cell
 
 
-def _entry_of(kind: type, name: str) -> Any:
-    """What a class has by a name."""
-    return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), MISSING)
-
-
 def _own_attributes(value: Any) -> Any:
     """An instance's attributes; those of this thread, where each has others."""
     return vars(value) if isinstance(value, threading.local) else attribute_of(value, "__dict__")
@@ -71,7 +66,7 @@ def _held(value: Any, name: str) -> tuple[Any, bool]:
     """An attribute of an instance, or what its class has by its name, and whether it is data: the
     attribute as it is.
     """
-    entry = _entry_of(type(value), name)
+    entry = entry_of(type(value), name)
     own = _own_attributes(value)
     if isinstance(own, dict) and name in own and not hasattr(type(entry), "__set__"):
         return own[name], True
@@ -200,7 +195,7 @@ class Outside:
         """Guard an attribute of an argument that is no method or property, or that it has none."""
         read = self._arguments[id(value)][1]
         entry, is_data = _held(value, name)
-        slot = _entry_of(type(value), name)
+        slot = entry_of(type(value), name)
         if is_data:
             attribute = self._attribute(value, name, entry)
             is_replaced = is_replaced and self._number_of(attribute) is not None
@@ -253,7 +248,7 @@ class Outside:
                 self._containers.append((value, items))
             return [item for item in items[-_ITEMS:] if not hasattr(type(item), "shape")]
         elif not isinstance(value, type | types.ModuleType):
-            own = attribute_of(value, "__wrapped__"), _entry_of(type(value), "__call__")
+            own = attribute_of(value, "__wrapped__"), entry_of(type(value), "__call__")
             functions = [one for one in own if isinstance(one, types.FunctionType)]
             if _is_standard(value):  # a `UserList`, a `Queue`
                 return *functions, attribute_of(value, "data"), attribute_of(value, "queue")
@@ -367,7 +362,7 @@ class Outside:
             self._guard_static(value, name, entry)
             return None if entry is MISSING else self.follow(entry)
         if isinstance(value, type):
-            entry = _entry_of(value, name)
+            entry = entry_of(value, name)
             self._guard_static(value, name, entry)
             entry = getattr(entry, "__func__", entry)
             return None if entry is MISSING else self.follow(entry)

@@ -26,6 +26,11 @@ _Read = Callable[[Sequence[Any]], Any]  # of a call's arguments
 _Holds = Callable[[Sequence[Any]], bool]
 
 
+def entry_of(kind: type, name: str) -> Any:
+    """What a class has by a name."""
+    return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), MISSING)
+
+
 class Name(NamedTuple):
     """A name from outside.
 
@@ -61,11 +66,12 @@ def of_global(names: dict[str, Any], name: str) -> Name:
 
 
 def of_attribute(owner: Any, read: str | None, name: str, value: Any) -> Name:
-    """An attribute of an argument, which is read as ``a0.attribute`` of the first one, or of an
-    object that the function holds.
+    """An attribute of an argument, also one that is not there, which is read as ``a0.attribute`` of
+    the first one, or of an object that the function holds.
     """
     of, key = _of(owner, read), ("attribute", name, read or id(owner))
-    return Name(key, value, lambda a: getattr(of(a), name), None, owner, read is not None)
+    default = (MISSING,) if value is MISSING else ()
+    return Name(key, value, lambda a: getattr(of(a), name, *default), None, owner, read is not None)
 
 
 class Reads:
@@ -153,6 +159,8 @@ class Reads:
                 self._numbers[key] = read, value
             # A function whose names are not replaced reads it, too.
             self.test(("value", key), lambda a: is_same(read(a), value), name.asks_argument)
+        elif value is MISSING and name.entry is None:
+            self.test(key, lambda a: read(a) is MISSING, name.asks_argument)
         elif name.entry is not None:
             if key not in self.tests:
                 self.tests.add(key)
@@ -177,10 +185,20 @@ class Reads:
         self.add(Name(key, code, lambda _: named(owner, "__code__"), (owner, "__code__")))
 
     def add_absent(self, owner: Any, read: str | None, name: str, slot: Any = None) -> None:
-        """Guard that an argument has no attribute of a name of its own, in its slot if it has."""
+        """Guard that an argument has no attribute of a name of its own, in its slot if it has, nor
+        from its class where that has none.
+        """
         of, key = _of(owner, read), ("absent", name, read or id(owner))
         if slot is None:
-            self.test(key, lambda a: name not in of(a).__dict__, read is not None)
+            is_in_class = entry_of(type(owner), name) is not MISSING
+            self.test(
+                key,
+                lambda a: (
+                    name not in (own := of(a)).__dict__
+                    and (is_in_class or entry_of(type(own), name) is MISSING)
+                ),
+                read is not None,
+            )
         else:
             self.test(key, lambda a: _is_unset(slot, of(a)), read is not None)
 

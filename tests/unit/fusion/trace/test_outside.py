@@ -245,6 +245,10 @@ class Part:
     n = 1
 
 
+class Late:
+    pass
+
+
 class FailureError(Exception):
     rate: Any
 
@@ -265,6 +269,7 @@ def setting(name: str, *values: Any, delete: bool = False) -> list[Callable[[Any
 
 
 OTHER_RATES = setting("rate", 2.0, 3.0, 3)
+LATE_RATES = setting("rate", 2.0, 3.0, delete=True)
 # What is given, a function, and what changes between its calls.
 ATTRIBUTES: dict[str, tuple[Any, Any, list[Callable[[Any], object]]]] = {
     "none yet": (
@@ -276,6 +281,11 @@ ATTRIBUTES: dict[str, tuple[Any, Any, list[Callable[[Any], object]]]] = {
     "of a thread, of a class": (OfThread(), of_rate, OTHER_RATES),
     "of a class": (Settings, lambda x, a: a.scaled(of_rate(x, a)), OTHER_RATES[1:]),
     "of a module": (with_rate(types.ModuleType("given")), of_rate, OTHER_RATES),
+    "of a module, later": (types.ModuleType("later"), of_rate, LATE_RATES),
+    "of a class, later": (Late, of_rate, LATE_RATES),
+    "of an object's class, later": (
+        Late(), of_rate, [lambda a, c=c: c(type(a)) for c in LATE_RATES],  # type: ignore[misc]
+    ),
     "of a cached property": (Cached(), of_rate, setting("rate", 5.0, delete=True)),
     "of a function": (with_rate(lambda x: x), lambda x, a: a(x) * a.rate, OTHER_RATES),
     "of a partial": (with_rate(functools.partial(helper)), of_rate, OTHER_RATES),
