@@ -159,7 +159,6 @@ def _not_called(low: FunctionBuilder, function: Any, site: CallSite) -> Exceptio
 
 def _typed(low: FunctionBuilder, callee: Callee, site: CallSite, converted: Any) -> Value:
     """Call a function with a signature: numbers are converted to its types."""
-    low.program.lookups.give_up()  # the description of a function has no types
     kinds, result = converted
     names = [argument.arg for argument in callee.source.node.args.args]
     by_name = dict(zip(names, kinds, strict=False))
