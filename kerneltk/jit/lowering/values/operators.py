@@ -132,9 +132,11 @@ def _number_type(value: Value) -> Number | None:
         return value.type if isinstance(value.type, Number) else None
     if isinstance(value.value, np.generic):
         return Number(value.value.dtype) if _is_scalar(value.value) else None
-    if type(value.value) is int and value.value >= 2**63:
-        return UINT64
-    return {bool: BOOL, int: PY_INT}.get(type(value.value))  # those of floats are not asked for
+    if isinstance(value.value, bool):
+        return BOOL
+    if not isinstance(value.value, int):  # those of floats are not asked for
+        return None
+    return UINT64 if value.value >= 2**63 else PY_INT
 
 
 def _as_wide(low: Context, value: Value, wide: Number, span: ir.Span) -> Value:
