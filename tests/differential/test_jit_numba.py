@@ -485,7 +485,7 @@ def shuffled(h):
 
 
 @cuda.jit("(float64, int64)", device=True)
-def scratch(x, size):
+def scratch(x, /, size):
     own = cuda.local.array(size, np.float32)
     own[size - 1] = x * 0.1
     return own[size - 1], x * 0.1
