@@ -429,11 +429,11 @@ def test_local_memory_is_of_each_element(backend: Any) -> None:
 
 @pytest.mark.exhaustive
 def test_records_by_element_and_raw(backend: Any) -> None:
-    dtype = np.dtype([("mass", np.float32), ("place", np.int32)], align=True)
+    dtype = np.dtype([("mass", np.float32), ("T", np.int32)], align=True)
     x = np.zeros(10, dtype)
-    x["mass"], x["place"] = np.arange(10), np.arange(10)[::-1]
-    moment = jit.kernel(lambda r: r.mass * r.place)
-    expected = x["mass"] * x["place"]
+    x["mass"], x["T"] = np.arange(10), np.arange(10)[::-1]
+    moment = jit.kernel(lambda r: r.mass * r.T)
+    expected = x["mass"] * x["T"]
     same(backend, moment(backend.asarray(x)), expected)
 
     @jit.kernel

@@ -396,6 +396,10 @@ def test_reduce(backend: Any, size: int) -> None:
 SMALL = np.uint8(200)
 
 
+class Level(enum.IntEnum):
+    HIGH = 100
+
+
 @cuda.jit
 def integers(a, b, h, y, f):
     i = cuda.grid(1)
@@ -414,7 +418,7 @@ def integers(a, b, h, y, f):
     best = -1
     if a[i] + a[i] > best:
         best = a[i] + a[i]
-    y[9, i] = best
+    y[9, i] = best + (a[i] + Level.HIGH)
     y[10, i] = (a[i] - SMALL) // 2 + a[i] % 1000
     a[i] += 100
     a[i : i + 1] -= 1
@@ -431,7 +435,7 @@ def test_integers_meet_in_64_bits(backend: Any) -> None:
     added, squares = (a + 99) % 256, h.astype("u8") ** 2
     expected = [
         2 * a, a * 0x10101, a + 600, b * b + 1, -b.astype("i4"), (squares >> 33).astype("i8"),
-        h + b, 2 * a + a * a + (255 - a), a * 343, 2 * a, (a - 200) // 2 + a,
+        h + b, 2 * a + a * a + (255 - a), a * 343, 3 * a + 100, (a - 200) // 2 + a,
     ]  # fmt: skip
     arrays = (
         a.astype("u1"),
@@ -481,7 +485,7 @@ def shuffled(h):
 
 
 @cuda.jit("(float64, int64)", device=True)
-def scratch(x, size):
+def scratch(x, /, size):
     own = cuda.local.array(size, np.float32)
     own[size - 1] = x * 0.1
     return own[size - 1], x * 0.1

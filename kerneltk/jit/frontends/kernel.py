@@ -502,7 +502,7 @@ class ElementKernel(Called, ArrayFunction, OfElements):
         }
 
 
-_OF_ARRAYS = ("shape", "size", "ndim", "strides", "nbytes", "T")
+_OF_ARRAYS = ("shape", "size", "ndim", "strides", "nbytes")
 
 
 def array_parameters(node: ast.AST, names: Sequence[str]) -> frozenset[str]:

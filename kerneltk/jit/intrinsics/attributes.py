@@ -133,18 +133,15 @@ def _ravel(low: Builder, site: CallSite) -> Value:
     return _reshape(low, replace(site, arguments=(array, Static(-1))))
 
 
+_EXTENT = Operation("extent of a view", "kerneltk::jit::extent_of({0}, {1}, {2})")
+
+
 def _extent_of(
     low: Builder, sizes: list[ir.Expression], k: int, size: ir.Expression, span: ir.Span
 ) -> ir.Expression:
     """Return an extent of a view that a thread computes: of -1 what the others leave."""
-    others = low.temporary(low.as_number(product(low, [*sizes[:k], *sizes[k + 1 :]], span), span))
-    one = ir.Literal_(1, PY_INT, span)
-    divides = ir.Compare(">=", others, one, span)
-    divisor = low.temporary(ir.Select(divides, others, one, PY_INT, span))
-    rest = low.as_number(low.binary("//", size, divisor, span), span)
-    minus_one = ir.Compare("==", sizes[k], ir.Literal_(-1, PY_INT, span), span)
-    is_open = ir.Logical("and", (minus_one, divides), span)
-    return low.temporary(ir.Select(is_open, rest, sizes[k], PY_INT, span))
+    others = low.as_number(product(low, [*sizes[:k], *sizes[k + 1 :]], span), span)
+    return low.temporary(ir.Call(_EXTENT, (sizes[k], others, size), PY_INT, span))
 
 
 def _reshape(low: Builder, site: CallSite) -> Value:

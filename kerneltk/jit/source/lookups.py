@@ -71,7 +71,9 @@ class Descriptions:
         if kind.__module__.startswith(f"{dtypes.JIT}."):
             inner = getattr(value, "jit_function", None)
             if isinstance(inner, types.FunctionType):
-                return f"{kind.__module__}.{kind.__name__}({self._of_function(inner)})"
+                types_of_calls = self.of(getattr(value, "jit_types", None))
+                described = f"{self._of_function(inner)},{types_of_calls}"
+                return f"{kind.__module__}.{kind.__name__}({described})"
             return dtypes.known_object(value, dtypes.JIT)
         if isinstance(value, _NATIVE):
             return dtypes.known_object(value, getattr(value, "__module__", None) or "numpy")

@@ -159,9 +159,9 @@ def _not_called(low: FunctionBuilder, function: Any, site: CallSite) -> Exceptio
 
 def _typed(low: FunctionBuilder, callee: Callee, site: CallSite, converted: Any) -> Value:
     """Call a function with a signature: numbers are converted to its types."""
-    low.program.lookups.give_up()  # the description of a function has no types
     kinds, result = converted
-    names = [argument.arg for argument in callee.source.node.args.args]
+    given = callee.source.node.args
+    names = [one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
     by_name = dict(zip(names, kinds, strict=False))
 
     def converted_to(name: str, value: Value, span: ir.Span) -> Value:

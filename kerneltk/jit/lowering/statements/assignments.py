@@ -244,13 +244,17 @@ def augmented_assign(low: FunctionBuilder, node: ast.AugAssign) -> None:
 
 
 def _check_rebindable(low: FunctionBuilder, target: ast.expr) -> None:
-    """Raise for an array in a tuple: Python changes it, and then fails to assign the item."""
+    """Raise for an array in a tuple, and for ``x.T``: Python changes the array, and then fails to
+    assign the item or the attribute.
+    """
     assert isinstance(target, ast.Subscript | ast.Attribute)
     with low.captured():
         owner = evaluate(low, target.value)
     kind = class_of(owner)
     if is_tuple(owner) or (kind is not None and kind.__dataclass_params__.frozen):  # type: ignore[attr-defined]
         raise _tuple_assigned(low, low.span(target), kind)
+    if isinstance(getattr(owner, "type", None), Array) and getattr(target, "attr", "") == "T":
+        raise low.fail("This cannot be assigned to.", low.span(target), "write 'x.T[:]'.")
 
 
 def _update_array(

@@ -14,7 +14,17 @@ from kerneltk.jit.intrinsics.base import Static, Value
 from kerneltk.jit.intrinsics.execution.iterators import METHODS as ITERATORS
 from kerneltk.jit.intrinsics.python import OPERATORS
 from kerneltk.jit.ir.promotion import SHIFTS, operand_type
-from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, UINT32, UINT64, Array, Number, Type
+from kerneltk.jit.ir.types import (
+    BOOL,
+    FLOAT64,
+    PY_FLOAT,
+    PY_INT,
+    UINT32,
+    UINT64,
+    Array,
+    Number,
+    Type,
+)
 from kerneltk.jit.lowering.context import Context
 from kerneltk.jit.lowering.values.classes import called, class_of, operated, special
 from kerneltk.jit.lowering.values.conversion import (
@@ -132,9 +142,11 @@ def _number_type(value: Value) -> Number | None:
         return value.type if isinstance(value.type, Number) else None
     if isinstance(value.value, np.generic):
         return Number(value.value.dtype) if _is_scalar(value.value) else None
-    if type(value.value) is int and value.value >= 2**63:
-        return UINT64
-    return {bool: BOOL, int: PY_INT}.get(type(value.value))  # those of floats are not asked for
+    if isinstance(value.value, bool):
+        return BOOL
+    if not isinstance(value.value, int):  # those of floats are not asked for
+        return None
+    return UINT64 if value.value >= 2**63 else PY_INT
 
 
 def _as_wide(low: Context, value: Value, wide: Number, span: ir.Span) -> Value:
@@ -265,6 +277,11 @@ def operation_type(low: Context, op: str, left: Number, right: Number, span: ir.
         hint = ""
         if op in ("&", "|", "^", "<<", ">>"):
             hint = "convert with 'int(x)', or use 'and', 'or' and 'not' for conditions."
+            if low.mode == "numba" and FLOAT64 in (left, right):
+                hint = (
+                    "convert with 'int(x)' or 'np.uint64(x)': a variable that is assigned uint64 "
+                    "and signed integers is a float64."
+                )
         elif {str(left), str(right)} == {"float16", "bfloat16"}:
             hint = "convert one of them with 'np.float32(x)'."
         elif op in COMPARED:  # of Python's complex numbers

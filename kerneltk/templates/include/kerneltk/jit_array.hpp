@@ -96,6 +96,11 @@ __device__ inline packed<T>* at_any_byte(T* place) {
     return reinterpret_cast<packed<T>*>(place);
 }
 
+// An extent of a view of `size` elements: of -1 what the others leave.
+__device__ inline long long extent_of(long long given, long long others, long long size) {
+    return given == -1 && others > 0 ? size / others : given;
+}
+
 // A view with the axes in reverse order.
 template <template <class, int> class A, class T, int N>
 __device__ inline strided<T, N> transposed(const A<T, N>& whole) {

@@ -194,3 +194,14 @@ def test_repeated_calls_with_a_signature_are_the_launchers(
     with pytest.raises(ArgumentTypeError, match=r"is 'float64\[:\]' in the signature"):
         kernel[1, 1](out.reshape(2, 4), *calls[0])
     get_settings.cache_clear()
+
+
+def test_uint64_and_signed_integers_in_one_variable_are_float64() -> None:
+    @jit
+    def mixed(x):
+        h = np.uint64(7)
+        for k in range(2):
+            h ^= x[k]
+
+    with pytest.raises(TypingError, match=r"'float64' and 'int32'[^$]*np\.uint64\(x\)"):
+        mixed[1, 1](np.zeros(2, np.int32))
