@@ -384,12 +384,16 @@ class RawProgram:
             if not self.variables:
                 return RawProgram(self.source, [expression])
             if not is_template:
-                return self  # the module may have it under a name that a macro makes
-            raise ArgumentValueError(
-                f"'{self.source.name}' is loaded without '{expression}', and another module "
-                f"would have variables of its own ({', '.join(map(repr, self.variables))}).\n"
-                "  Hint: name it when the file is loaded: 'name_expressions=[...]'."
-            )
+                return self  # the module may have it under a name that a macro makes, or mangled
+            raise self._is_loaded_without(expression)
+
+    def _is_loaded_without(self, expression: str) -> ArgumentValueError:
+        """Return the error for a kernel that only another module could offer."""
+        return ArgumentValueError(
+            f"'{self.source.name}' is loaded without '{expression}', and another module "
+            f"would have variables of its own ({', '.join(map(repr, self.variables))}).\n"
+            "  Hint: name it when the file is loaded: 'name_expressions=[...]'."
+        )
 
     def declared_parameters(
         self, expression: str, count: int | None = None
@@ -742,6 +746,8 @@ class RawProgram:
         if symbol is None:
             reason = dict(outcome.left_out).get(expression, "")
             if reason or backend.capabilities.emulates_cuda:
+                if not self.offers(expression) and self.source.declares(expression):
+                    raise self._is_loaded_without(expression)
                 missing = "its compilation leaves it out, or names it otherwise"
                 raise self._unknown(expression, reason or missing)
             symbol = expression
