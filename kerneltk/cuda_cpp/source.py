@@ -199,6 +199,11 @@ class Request:
     symbol: str = ""
 
     @property
+    def instance(self) -> str:
+        """The expression, of a mangled name its function with its template arguments."""
+        return demangled(self.expression)[0]
+
+    @property
     def spelled(self) -> str:
         """What C++ calls it: a kernel of a mangled name by its parameters."""
         kernel, types = demangled(self.expression)
@@ -411,6 +416,14 @@ class RawSource:
 
         Of several with that name, the one with `count` parameters, and those of a mangled name.
         """
+        return next(iter(self._meant(expression, count)), None)
+
+    def _meant(
+        self, expression: str, count: int | None = None
+    ) -> list[tuple[RawSource, DeclaredKernel]]:
+        """Return the declarations that a name expression may mean, as `declared`. Where none of
+        several spells the parameters of a mangled name, it is not known which it means.
+        """
         plain = plain_name(expression).removeprefix("::")
         found = [
             (source, kernel)
@@ -418,8 +431,9 @@ class RawSource:
             for kernel in source._by_name.get(plain, ())
             if count is None or len(kernel.parameters) == count
         ]
-        same = (f for f in found if has_types(expression, [p.type for p in f[1].parameters]))
-        return next(same, found[0] if found else None)
+        if len(found) > 1 and demangled(expression)[0] != expression:
+            return [f for f in found if has_types(expression, [p.type for p in f[1].parameters])]
+        return found
 
     def whole_name(self, name: str) -> str:
         """Return the whole name of a kernel: one with C linkage is called by its symbol, too, which
@@ -748,7 +762,7 @@ class RawSource:
         own = f"{zlib.crc32(repr((self.code, self.options)).encode()):08x}_"
         by_nvcc = self.compiler == "nvcc"
         lines, exports, reflected = [], [], []
-        alone = [request for request in requests if request.guard or request.is_variable]
+        alone = {n for n, request in enumerate(requests) if request.guard or request.is_variable}
         in_groups = not by_nvcc and len(requests) - len(alone) > _GROUP
         group: list[str] = []
         for number, request in enumerate(requests):
@@ -759,7 +773,7 @@ class RawSource:
                 offer = ""
             else:
                 exports.append((name, symbol if by_nvcc else ""))
-            if in_groups and request not in alone:
+            if in_groups and number not in alone:
                 line = request.reflection(symbol, "KERNELTK_DESCRIBE")
                 place, index = divmod(len(group), _GROUP)
                 reflected.append((request.expression, f"_kt_group_{own}{place}[{index}]"))
@@ -819,7 +833,7 @@ class RawSource:
         """
         if not self.has_host_code or self.keeps_spare:
             return self
-        asked = " ".join(r.expression for r in requests if "<" in r.expression)
+        asked = " ".join(r.instance for r in requests if "<" in r.instance)
         words = frozenset(re.findall(r"\w+", " ".join((asked, *self.options))))
         spare = self._whole_summary.spare if words else ()
         is_named = any(not words.isdisjoint(names) for _, _, names in spare)
@@ -839,9 +853,9 @@ class RawSource:
                 f"'{self.name}' is linked with object code for GPUs and cannot run on CPU cores."
             )
         instantiated = [
-            request.expression
+            request.instance
             for request in requests
-            if any(word in request.spelled.partition("<")[2] for word in VOLATILE_WORDS)
+            if any(word in request.instance.partition("<")[2] for word in VOLATILE_WORDS)
         ]
         found = self._device_source(is_host=True, instantiated=instantiated, refused=refused)
         lines, exports, reflected = [], [], []
@@ -858,7 +872,7 @@ class RawSource:
             reflected.append((name, f"{symbol}_type"))
             offer = f"{offer} {request.reflection(symbol)}"
             if not request.is_variable:
-                offer += bound_of(demangled(name)[0], symbol, self.kernels)
+                offer += bound_of(request.instance, symbol, [k for _, k in self._meant(name)])
             lines.append(request.guarded(number, offer))
         if dynamic:
             lines.append("KERNELTK_DYNAMIC_MEMORY")
