@@ -34,12 +34,7 @@ class ModulePrograms:
             return self.all[0]
         offering = [program for program in programs if program.offers(name)]
         if not offering:
-            plain = plain_name(name)
-            declaring = [
-                program
-                for program in programs
-                if any(kernel.name == plain for kernel in program.source.kernels)
-            ]
+            declaring = [program for program in programs if program.source.declares(name)]
             program = (declaring or programs)[0].offering(name)
             if program not in self.all:
                 self.all.append(program)
