@@ -26,7 +26,7 @@ from kerneltk.cuda_cpp.signature import (
     layout_of,
     signature_of_sizes,
 )
-from kerneltk.cuda_cpp.source import GROUPS, REQUESTS, RawSource, Request, plain_name, title_of
+from kerneltk.cuda_cpp.source import GROUPS, REQUESTS, RawSource, Request, title_of
 from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors, Refusals, sample_arguments
 from kerneltk.errors import (
     ArgumentValueError,
@@ -42,6 +42,7 @@ from kerneltk.object_code.reflection import (
     decode_variable,
     is_const_variable,
 )
+from kerneltk.object_code.symbols import plain_name
 
 if TYPE_CHECKING:
     from kerneltk.core.diagnostics import Diagnostic

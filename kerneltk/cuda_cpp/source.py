@@ -39,7 +39,7 @@ from kerneltk.cuda_cpp.syntax.cached import (
 from kerneltk.cuda_cpp.syntax.declarations import DeviceSource, RewriteTarget
 from kerneltk.cuda_cpp.syntax.host_part.libraries import is_host_library, serves_devices
 from kerneltk.errors import BackendUnavailableError
-from kerneltk.object_code.symbols import demangled, has_types
+from kerneltk.object_code.symbols import demangled, has_types, plain_name
 
 if TYPE_CHECKING:
     from kerneltk.cuda_cpp.syntax.declarations import (
@@ -177,13 +177,6 @@ def _is_declared(source: str, names: Iterable[str]) -> bool:
     """Return whether a source has a class or a macro of one of these names."""
     uses = (use for name in names for use in _uses(source, name))
     return any(_CLASS.search(source, max(use - 40, 0), use) for use in uses)
-
-
-def plain_name(expression: str) -> str:
-    """Return a name expression without template arguments, of a mangled name its function:
-    ``"ns::f"`` of ``"ns::f<float>"``.
-    """
-    return demangled(expression)[0].partition("<")[0].strip()
 
 
 @record
@@ -412,17 +405,14 @@ class RawSource:
     def declared(
         self, expression: str, count: int | None
     ) -> tuple[RawSource, DeclaredKernel] | None:
-        """Return the declaration that a name expression means, and the source that it is in.
-
-        Of several with that name, the one with `count` parameters, and those of a mangled name.
-        """
+        """Return the declaration that a name expression means, and the source that it is in."""
         return next(iter(self._meant(expression, count)), None)
 
     def _meant(
         self, expression: str, count: int | None = None
     ) -> list[tuple[RawSource, DeclaredKernel]]:
-        """Return the declarations that a name expression may mean, as `declared`. Where none of
-        several spells the parameters of a mangled name, it is not known which it means.
+        """Return the declarations that a name expression may mean: those with `count` parameters,
+        and of several those with a mangled name's.
         """
         plain = plain_name(expression).removeprefix("::")
         found = [

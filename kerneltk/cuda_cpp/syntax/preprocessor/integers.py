@@ -33,9 +33,7 @@ _GUARD = re.compile(r"\(?!defined\((\w+)\)\)?\Z")
 _AND = re.compile(r" && (?=!?\()")
 # Every compiler for CUDA defines __CUDACC__, whatever else a condition is content with.
 _CUDA = r"defined\b[\s(]*__CUDACC__[\s)]*"
-_HOLDS = re.compile(
-    rf"\((?!.*!\s*\()(?:[^&]*\|\|\s*)?{_CUDA}(?:\|\|[^&]*)?\)\Z|!\(!\s*{_CUDA}\)\Z"
-)
+_HOLDS = re.compile(rf"\((?!.*!\s*\()(?:[^&]*\|\|\s*)?{_CUDA}(?:\|\|[^&]*)?\)\Z|!\(!\s*{_CUDA}\)\Z")
 
 
 def own_integers(source: str) -> list[tuple[str, str, bool]]:
