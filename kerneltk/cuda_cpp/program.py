@@ -675,8 +675,13 @@ class RawProgram:
 
         known = [kernel.name for kernel in self.source.kernels]
         plain = plain_name(expression)
-        if [kernel.name for kernel in self.source.kernels].count(plain) > 1:
-            return "give each a name of its own, or make them a template."
+        same = [kernel for kernel in self.source.kernels if kernel.name == plain]
+        if expression.startswith("_Z") and not any(k.template_parameters for k in same):
+            types = dict.fromkeys(f"({', '.join(p.type for p in k.parameters)})" for k in same)
+            if types:
+                return f"'{plain}' takes {' or '.join(types)}."
+        if len(same) > 1:
+            return "give each a name of its own, or use a mangled one, such as '_Z1fPf'."
         for kernel in self.source.kernels:
             if kernel.name == plain and kernel.template_parameters:
                 parameters = ", ".join(kernel.template_parameters)
