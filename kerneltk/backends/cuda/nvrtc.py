@@ -143,7 +143,9 @@ def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
         for expression, known in unit.exports:
             if known:
                 continue
-            (result,) = nvrtc.nvrtcAddNameExpression(program, expression.encode())
+            (result,) = nvrtc.nvrtcAddNameExpression(
+                program, expression.encode(errors="surrogateescape")
+            )
             _check(nvrtc, result, f"the name '{expression}'")
         (result,) = nvrtc.nvrtcCompileProgram(program, len(encoded), encoded)
         log = _text(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program)
@@ -173,7 +175,9 @@ def _object_code(
         if known:
             symbols.append((expression, known))
             continue
-        result, symbol = nvrtc.nvrtcGetLoweredName(program, expression.encode())
+        result, symbol = nvrtc.nvrtcGetLoweredName(
+            program, expression.encode(errors="surrogateescape")
+        )
         _check(nvrtc, result, f"the symbol of '{expression}'")
         symbols.append((expression, symbol.decode()))
     kind: Literal["cubin", "ptx", "ltoir"] = "cubin"
