@@ -12,8 +12,9 @@ from kerneltk.backends.base import Backend
 from kerneltk.core.artifacts import LinkInput, ObjectCode
 from kerneltk.cuda_cpp.binary import BinaryProgram
 from kerneltk.cuda_cpp.program import RawProgram, Variable
-from kerneltk.cuda_cpp.source import plain_name, read_file
+from kerneltk.cuda_cpp.source import read_file
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, NoSuchKernelError
+from kerneltk.object_code.symbols import plain_name
 
 if TYPE_CHECKING:
     from kerneltk.cuda_cpp.syntax.declarations import DeclaredKernel
@@ -34,12 +35,7 @@ class ModulePrograms:
             return self.all[0]
         offering = [program for program in programs if program.offers(name)]
         if not offering:
-            plain = plain_name(name)
-            declaring = [
-                program
-                for program in programs
-                if any(kernel.name == plain for kernel in program.source.kernels)
-            ]
+            declaring = [program for program in programs if program.source.declares(name)]
             program = (declaring or programs)[0].offering(name)
             if program not in self.all:
                 self.all.append(program)

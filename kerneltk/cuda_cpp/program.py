@@ -19,6 +19,7 @@ from kerneltk.core.records import Memo, cached_property, record
 from kerneltk.cuda_cpp.nvrtc.host_parts import is_device_function, refused_part
 from kerneltk.cuda_cpp.options import may_declare_state
 from kerneltk.cuda_cpp.outcomes import Entry, Outcome
+from kerneltk.cuda_cpp.requests import GROUPS, REQUESTS, Request, title_of
 from kerneltk.cuda_cpp.signature import (
     KernelSignature,
     LoadedKernel,
@@ -26,7 +27,7 @@ from kerneltk.cuda_cpp.signature import (
     layout_of,
     signature_of_sizes,
 )
-from kerneltk.cuda_cpp.source import GROUPS, REQUESTS, RawSource, Request, plain_name, title_of
+from kerneltk.cuda_cpp.source import RawSource
 from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors, Refusals, sample_arguments
 from kerneltk.errors import (
     ArgumentValueError,
@@ -42,6 +43,7 @@ from kerneltk.object_code.reflection import (
     decode_variable,
     is_const_variable,
 )
+from kerneltk.object_code.symbols import plain_name
 
 if TYPE_CHECKING:
     from kerneltk.core.diagnostics import Diagnostic
@@ -384,12 +386,16 @@ class RawProgram:
             if not self.variables:
                 return RawProgram(self.source, [expression])
             if not is_template:
-                return self  # the module may have it under a name that a macro makes
-            raise ArgumentValueError(
-                f"'{self.source.name}' is loaded without '{expression}', and another module "
-                f"would have variables of its own ({', '.join(map(repr, self.variables))}).\n"
-                "  Hint: name it when the file is loaded: 'name_expressions=[...]'."
-            )
+                return self  # the module may have it under a name that a macro makes, or mangled
+            raise self._is_loaded_without(expression)
+
+    def _is_loaded_without(self, expression: str) -> ArgumentValueError:
+        """Return the error for a kernel that only another module could offer."""
+        return ArgumentValueError(
+            f"'{self.source.name}' is loaded without '{expression}', and another module "
+            f"would have variables of its own ({', '.join(map(repr, self.variables))}).\n"
+            "  Hint: name it when the file is loaded: 'name_expressions=[...]'."
+        )
 
     def declared_parameters(
         self, expression: str, count: int | None = None
@@ -674,8 +680,13 @@ class RawProgram:
 
         known = [kernel.name for kernel in self.source.kernels]
         plain = plain_name(expression)
-        if [kernel.name for kernel in self.source.kernels].count(plain) > 1:
-            return "give each a name of its own, or make them a template."
+        same = [kernel for kernel in self.source.kernels if kernel.name == plain]
+        if expression.startswith("_Z") and not any(k.template_parameters for k in same):
+            types = dict.fromkeys(f"({', '.join(p.type for p in k.parameters)})" for k in same)
+            if types:
+                return f"'{plain}' takes {' or '.join(types)}."
+        if len(same) > 1:
+            return "give each a name of its own, or use a mangled one, such as '_Z1fPf'."
         for kernel in self.source.kernels:
             if kernel.name == plain and kernel.template_parameters:
                 parameters = ", ".join(kernel.template_parameters)
@@ -746,6 +757,8 @@ class RawProgram:
         if symbol is None:
             reason = dict(outcome.left_out).get(expression, "")
             if reason or backend.capabilities.emulates_cuda:
+                if not self.offers(expression) and self.source.declares(expression):
+                    raise self._is_loaded_without(expression)
                 missing = "its compilation leaves it out, or names it otherwise"
                 raise self._unknown(expression, reason or missing)
             symbol = expression

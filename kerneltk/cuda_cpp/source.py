@@ -20,19 +20,14 @@ from kerneltk.cache.debug_files import keep
 from kerneltk.cache.fingerprint import content_digest, named_in_options
 from kerneltk.cache.stand_ins import has_header
 from kerneltk.codegen.real_overloads import HEADER, real_overloads
-from kerneltk.core.artifacts import (
-    TEMPLATE,
-    BackendName,
-    Capabilities,
-    LinkInput,
-    TranslationUnit,
-)
+from kerneltk.core.artifacts import BackendName, Capabilities, LinkInput, TranslationUnit
 from kerneltk.core.lexer import NO_INLINE, blanked, foreign_headers, joined_lines, uses_textures
 from kerneltk.core.records import cached_property, record
 from kerneltk.core.settings import get_settings
 from kerneltk.cuda_cpp.includes import Header, escaped, with_headers
 from kerneltk.cuda_cpp.nvrtc.host_parts import HostPart, checking_lines, has_128_bits, host_parts
 from kerneltk.cuda_cpp.options import bytes_of, names_standard, without_directives
+from kerneltk.cuda_cpp.requests import Request, lines_for_gpus, title_of
 from kerneltk.cuda_cpp.rewrites.launch_bounds import bound_of
 from kerneltk.cuda_cpp.rewrites.macro_pragmas import MACRO_PRAGMA
 from kerneltk.cuda_cpp.rewrites.passes import VOLATILE_WORDS, device_source
@@ -45,7 +40,7 @@ from kerneltk.cuda_cpp.syntax.cached import (
 from kerneltk.cuda_cpp.syntax.declarations import DeviceSource, RewriteTarget
 from kerneltk.cuda_cpp.syntax.host_part.libraries import is_host_library, serves_devices
 from kerneltk.errors import BackendUnavailableError
-from kerneltk.object_code.symbols import demangled, has_types
+from kerneltk.object_code.symbols import demangled, has_types, plain_name
 
 if TYPE_CHECKING:
     from kerneltk.cuda_cpp.syntax.declarations import (
@@ -58,11 +53,6 @@ if TYPE_CHECKING:
     )
     from kerneltk.object_code.reflection import ParameterType
 
-REQUESTS = "requested kernels"
-"""The name that ``#line`` gives to the lines that ask for kernels and variables."""
-GROUPS = "groups of descriptions"
-"""The same for those that put descriptions of kernels together."""
-
 _BYTE_ORDER_MARK = "\ufeff"
 _MOVES = re.compile(r"\bstd\s*::\s*(?:move|forward)\b")
 _TUPLES = re.compile(r"\bstd\s*::\s*(?:make_)?tuple\b")  # which other headers bring
@@ -73,9 +63,6 @@ _LINKER_NAMES = re.compile(
 )
 _WORD = re.compile(r"\b(?:tex|surf|cuda)[A-Z0-9]\w*")  # of which some are names of textures
 _EXPORTED = 'extern "C" __attribute__((__visibility__("default")))'
-# Kernels whose descriptions are one variable: ptxas takes longer for each kernel the more variables
-# there are (710 kernels: 6.6 s with as many, 3 s with 45), and NVRTC longer for a larger one.
-_GROUP = 16
 _HOST_HEADERS = ("host_grid.hpp", "host_device.hpp", "host_ends.hpp")
 
 # Libraries of headers for device code: the compiler finds them by itself.
@@ -183,59 +170,6 @@ def _is_declared(source: str, names: Iterable[str]) -> bool:
     """Return whether a source has a class or a macro of one of these names."""
     uses = (use for name in names for use in _uses(source, name))
     return any(_CLASS.search(source, max(use - 40, 0), use) for use in uses)
-
-
-def plain_name(expression: str) -> str:
-    """Return a name expression without template arguments, of a mangled name its function:
-    ``"ns::f"`` of ``"ns::f<float>"``.
-    """
-    return demangled(expression)[0].partition("<")[0].strip()
-
-
-@record
-class Request:
-    """Something that a unit's object code must offer."""
-
-    expression: str  # a C++ name expression: ``"saxpy"``, ``"ns::f<float>"``
-    is_variable: bool = False  # whether it names a variable instead of a kernel
-    # The condition of the preprocessor under which it is declared; empty where there is none.
-    guard: str = ""
-    # Its symbol for GPUs where the name alone does not tell it: a kernel with C linkage that is
-    # called like a function of CUDA's.
-    symbol: str = ""
-
-    @property
-    def spelled(self) -> str:
-        """What C++ calls it: a kernel of a mangled name by its parameters."""
-        kernel, types = demangled(self.expression)
-        is_mangled = kernel != self.expression
-        return f"static_cast<void (&)({', '.join(types)})>({kernel})" if is_mangled else kernel
-
-    @property
-    def is_of_template(self) -> bool:
-        """Whether it is an instance of a template."""
-        return not self.is_variable and "<" in demangled(self.expression)[0]
-
-    @property
-    def name(self) -> str:
-        """What object code lists it as: a variable by its address."""
-        return f"&{self.expression}" if self.is_variable else self.spelled
-
-    @property
-    def prefix(self) -> str:
-        """What the symbols of ours begin with that belong to it."""
-        return "_kt_variable_" if self.is_variable else "_kt_entry_"
-
-    def reflection(self, symbol: str, macro: str = "KERNELTK_REFLECT") -> str:
-        """Return the line that makes the compiler describe it, for its symbol of ours."""
-        macro = "KERNELTK_REFLECT_VARIABLE" if self.is_variable else macro
-        return f"{macro}({symbol}_type, ({self.spelled}))"
-
-    def guarded(self, number: int, line: str) -> str:
-        """Return the lines that ask for it, under its condition, and numbered for messages."""
-        numbered = f'#line {number + 1} "{REQUESTS}"'
-        line = "\n".join(f"{numbered}\n{part}" for part in line.split("\n"))
-        return f"#if {self.guard}\n{line}\n#endif" if self.guard else line
 
 
 @record(slots=False)
@@ -419,9 +353,14 @@ class RawSource:
     def declared(
         self, expression: str, count: int | None
     ) -> tuple[RawSource, DeclaredKernel] | None:
-        """Return the declaration that a name expression means, and the source that it is in.
+        """Return the declaration that a name expression means, and the source that it is in."""
+        return next(iter(self._meant(expression, count)), None)
 
-        Of several with that name, the one with `count` parameters, and those of a mangled name.
+    def _meant(
+        self, expression: str, count: int | None = None
+    ) -> list[tuple[RawSource, DeclaredKernel]]:
+        """Return the declarations that a name expression may mean: those with `count` parameters,
+        and of several those with a mangled name's.
         """
         plain = plain_name(expression).removeprefix("::")
         found = [
@@ -430,8 +369,9 @@ class RawSource:
             for kernel in source._by_name.get(plain, ())
             if count is None or len(kernel.parameters) == count
         ]
-        same = (f for f in found if has_types(expression, [p.type for p in f[1].parameters]))
-        return next(same, found[0] if found else None)
+        if len(found) > 1 and demangled(expression)[0] != expression:
+            return [f for f in found if has_types(expression, [p.type for p in f[1].parameters])]
+        return found
 
     def whole_name(self, name: str) -> str:
         """Return the whole name of a kernel: one with C linkage is called by its symbol, too, which
@@ -759,37 +699,7 @@ class RawSource:
         # Object codes that are linked to one another must not share a name.
         own = f"{zlib.crc32(repr((self.code, self.options)).encode()):08x}_"
         by_nvcc = self.compiler == "nvcc"
-        lines, exports, reflected = [], [], []
-        alone = [request for request in requests if request.guard or request.is_variable]
-        in_groups = not by_nvcc and len(requests) - len(alone) > _GROUP
-        group: list[str] = []
-        for number, request in enumerate(requests):
-            name, symbol = request.name, f"{request.prefix}{own}{number}"
-            is_described = not in_groups or request in alone
-            macro = "KERNELTK_REFLECT" if is_described else "KERNELTK_DESCRIBE"
-            offer = [request.reflection(symbol, macro)]
-            if request.symbol:
-                exports.append((name, request.symbol))
-            elif by_nvcc:
-                exports.append((name, symbol))
-                offer.insert(0, f"KERNELTK_ADDRESS({symbol}, ({request.spelled}))")
-            elif request.is_of_template:
-                address = f"{TEMPLATE}{own}{number}"
-                exports.append((name, address))
-                offer.append(f"KERNELTK_TEMPLATE({address}, ({request.spelled}))")
-            else:
-                exports.append((name, ""))
-            if is_described:
-                reflected.append((request.expression, f"{symbol}_type"))
-            else:
-                place, index = divmod(len(group), _GROUP)
-                reflected.append((request.expression, f"_kt_group_{own}{place}[{index}]"))
-                group.append(f"{symbol}_type")
-            lines.append(request.guarded(number, " ".join(offer)))
-        lines += [f'#line 1 "{GROUPS}"'] if group else []
-        for first in range(0, len(group), _GROUP):
-            symbol, members = f"_kt_group_{own}{first // _GROUP}", group[first : first + _GROUP]
-            lines.append(f"KERNELTK_REFLECT_GROUP({symbol}, {', '.join(members)})")
+        lines, exports, reflected = lines_for_gpus(requests, own, by_nvcc=by_nvcc)
         head = ["#include <kerneltk/reflect.hpp>"]
         options = self._options()
         found = DeviceSource(self.code) if by_nvcc else self._device_source(is_host=False)
@@ -843,7 +753,7 @@ class RawSource:
         """
         if not self.has_host_code or self.keeps_spare:
             return self
-        asked = " ".join(r.expression for r in requests if "<" in r.expression)
+        asked = " ".join(r.instance for r in requests if "<" in r.instance)
         words = frozenset(re.findall(r"\w+", " ".join((asked, *self.options))))
         spare = self._whole_summary.spare if words else ()
         is_named = any(not words.isdisjoint(names) for _, _, names in spare)
@@ -863,9 +773,9 @@ class RawSource:
                 f"'{self.name}' is linked with object code for GPUs and cannot run on CPU cores."
             )
         instantiated = [
-            request.expression
+            request.instance
             for request in requests
-            if any(word in request.spelled.partition("<")[2] for word in VOLATILE_WORDS)
+            if any(word in request.instance.partition("<")[2] for word in VOLATILE_WORDS)
         ]
         found = self._device_source(is_host=True, instantiated=instantiated, refused=refused)
         lines, exports, reflected = [], [], []
@@ -882,7 +792,7 @@ class RawSource:
             reflected.append((name, f"{symbol}_type"))
             offer = f"{offer} {request.reflection(symbol)}"
             if not request.is_variable:
-                offer += bound_of(demangled(name)[0], symbol, self.kernels)
+                offer += bound_of(request.instance, symbol, [k for _, k in self._meant(name)])
             lines.append(request.guarded(number, offer))
         if dynamic:
             lines.append("KERNELTK_DYNAMIC_MEMORY")
@@ -997,12 +907,6 @@ def _computed_names(code: str, options: Sequence[str]) -> Iterator[tuple[str, in
 def _renamed(name: str) -> str:
     """Return a name for one that means something to linkers."""
     return f"_kt_own{name}"
-
-
-def title_of(requests: Sequence[Request], name: str) -> str:
-    """Return a unit's name in messages: its only kernel's, or the source's."""
-    kernels = [request.expression for request in requests if not request.is_variable]
-    return kernels[0] if len(kernels) == 1 else name
 
 
 def read_file(

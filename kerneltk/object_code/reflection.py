@@ -316,7 +316,7 @@ def _tail(name: str) -> str:
     return found[0] if found else ""
 
 
-def _without_qualifiers(name: str) -> tuple[str, bool]:
+def without_qualifiers(name: str) -> tuple[str, bool]:
     """Return a type's name without its own ``const`` and ``volatile``, and whether it has const."""
     is_const = False
     while True:
@@ -335,7 +335,7 @@ def _without_qualifiers(name: str) -> tuple[str, bool]:
 @lru_cache
 def _type_of(record: _Record, name: str) -> ParameterType:
     size, alignment, flags, *inner = record
-    name, _ = _without_qualifiers(name)
+    name, _ = without_qualifiers(name)
     name = _OTHER_NAMES.get(name, name)
     if flags & (_POINTER | _REFERENCE):
         return _pointer(size, alignment, name, tuple(inner))
@@ -370,7 +370,7 @@ def _pointer(size: int, alignment: int, name: str, inner: _Record) -> ParameterT
         spelled = found[1].strip()
         for extent in re.findall(r"\d+", found[2]):
             extents *= int(extent)
-    pointee_name, is_const = _without_qualifiers(spelled)
+    pointee_name, is_const = without_qualifiers(spelled)
     is_const = is_const or bool(inner_flags & _CONST)
     pointee: ParameterType | None = None
     if inner_flags & _POINTER:
@@ -387,7 +387,7 @@ def _pointer_by_name(name: str) -> ParameterType:
     """Return a pointer that is itself pointed to: its name is all that is known of it."""
     if not name.endswith("*"):
         return ParameterType(8, 8, "pointer", name)
-    inner, is_const = _without_qualifiers(name[:-1].rstrip())
+    inner, is_const = without_qualifiers(name[:-1].rstrip())
     pointee: ParameterType | None = None
     if inner.endswith("*"):
         pointee = _pointer_by_name(inner)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from functools import cache
 
-from kerneltk.object_code.reflection import normalised_name, split_at_commas
+from kerneltk.object_code.reflection import normalised_name, split_at_commas, without_qualifiers
 
 
 @cache
@@ -37,22 +37,32 @@ def demangled(symbol: str) -> tuple[str, tuple[str, ...]]:
     address = library.__cxa_demangle(symbol.encode(), None, None, ctypes.byref(status))
     if not address:
         return symbol, ()
-    spelled = ctypes.string_at(address).decode()
+    # C++ has no word for a namespace without a name.
+    spelled = ctypes.string_at(address).decode().replace("(anonymous namespace)::", "")
     ctypes.CDLL(None).free(ctypes.c_void_p(address))
     start = end = spelled.rfind(")")
-    # There may be others before: of "(anonymous namespace)::f(float*)", the last pair is meant.
+    # There may be others before: of "f<(E)1>(float*)", the last pair is meant.
     while start >= 0 and spelled.count("(", start) < spelled.count(")", start):
         start = spelled.rfind("(", 0, start)
     if start <= 0:
         return symbol, ()
     types = [part.strip() for part in split_at_commas(spelled[start + 1 : end])]
+    if types[-1] in ("", "void"):
+        del types[-1]
     # Symbols of a template's instances have the type of the result, too.
-    name = spelled[:start].replace("(anonymous namespace)::", "").removeprefix("void ")
-    return name, tuple(types[:-1] if types[-1] in ("", "void") else types)
+    return spelled[:start].removeprefix("void "), tuple(types)
+
+
+def plain_name(expression: str) -> str:
+    """Return a name expression without template arguments, of a mangled name its function:
+    ``"ns::f"`` of ``"ns::f<float>"``.
+    """
+    return demangled(expression)[0].partition("<")[0].strip()
 
 
 def has_types(symbol: str, types: Iterable[str]) -> bool:
     """Whether a C++ symbol spells parameters of these types, ``const float*`` or ``float const*``.
+    It has no ``const`` of a parameter's own.
 
     Examples
     --------
@@ -63,4 +73,4 @@ def has_types(symbol: str, types: Iterable[str]) -> bool:
 
 
 def _words(type_: str) -> list[str]:
-    return sorted(re.findall(r"\w+|[*&]", normalised_name(type_)))
+    return sorted(re.findall(r"\w+|[*&]", without_qualifiers(normalised_name(type_))[0]))

@@ -145,7 +145,7 @@ def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
             asked = _asked(expression, known)
             if not asked:
                 continue
-            (result,) = nvrtc.nvrtcAddNameExpression(program, asked.encode())
+            (result,) = nvrtc.nvrtcAddNameExpression(program, asked)
             _check(nvrtc, result, f"the name '{expression}'")
         (result,) = nvrtc.nvrtcCompileProgram(program, len(encoded), encoded)
         log = _text(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program)
@@ -166,9 +166,10 @@ def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
         nvrtc.nvrtcDestroyProgram(program)
 
 
-def _asked(expression: str, known: str) -> str:
+def _asked(expression: str, known: str) -> bytes:
     """Return the name expression by which NVRTC tells a symbol; empty where it is known."""
-    return f"{known}()" if known.startswith(TEMPLATE) else "" if known else expression
+    asked = f"{known}()" if known.startswith(TEMPLATE) else "" if known else expression
+    return asked.encode(errors="surrogateescape")
 
 
 def _object_code(
@@ -181,7 +182,7 @@ def _object_code(
         if not asked:
             symbols.append((expression, known))
             continue
-        result, symbol = nvrtc.nvrtcGetLoweredName(program, asked.encode())
+        result, symbol = nvrtc.nvrtcGetLoweredName(program, asked)
         _check(nvrtc, result, f"the symbol of '{expression}'")
         symbols.append((expression, symbol.decode()))
     kind: Literal["cubin", "ptx", "ltoir"] = "cubin"

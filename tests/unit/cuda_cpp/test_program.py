@@ -134,7 +134,20 @@ __device__ int hits;
 __constant__ const int fixed[2] = {3, 4};
 template <class T> __global__ void read(T* o) { o[0] = coefficient; ++hits; }
 __global__ void plain(int* o) { o[0] = coefficient; ++hits; }
+__global__ void overloaded(int* o) {}
+__global__ void overloaded(short* o) {}
 """
+
+
+@pytest.mark.parametrize("name", ["f<Two>", "_Z1fI3TwoEvPi"])
+def test_what_only_a_template_argument_names_stays(name: str, tmp_path: Path) -> None:
+    (tmp_path / "v.cu").write_text(
+        "struct Two { static const int n = 2; };\n"
+        "template <class T> __global__ void f(int* x) { *x = T::n; }"
+    )
+    x = np.zeros(1, np.int32)
+    kerneltk.load(tmp_path / "v.cu").get_function(name)(1, 1, (x,))
+    assert x[0] == 2
 
 
 def test_templates_share_the_variables_of_their_file(tmp_path: Path) -> None:
@@ -149,6 +162,8 @@ def test_templates_share_the_variables_of_their_file(tmp_path: Path) -> None:
     assert module.get_array("hits", backend="host") == 3
     with pytest.raises(ArgumentValueError, match="variables of its own"):
         module.read["short"]
+    with pytest.raises(ArgumentValueError, match="variables of its own"):
+        module.get_function("_Z10overloadedPs")(1, 1, (np.zeros(1, np.int16),))
 
 
 @pytest.mark.exhaustive
@@ -255,9 +270,12 @@ def test_kernels_that_a_source_does_not_have(name: str, hint: str) -> None:
 
 OVERLOADS = """
 struct S { int a; };
-__global__ void f(const int* n, short* x) { *x = *n; }
+__global__ void __launch_bounds__(64) f(const int* const n, short* x) { *x = *n; }
 __global__ void f(const int* n, volatile float* x) { *x = *n; }
 __global__ void f(S n, float* x) { *x = n.a; }
+namespace { struct A { int a; }; __global__ void f(A n, float* x) { *x = n.a; } }
+template <class T> __global__ void h(T* other, int x) {}
+template <class T> __global__ void h(int n, T* x) { *x = 3; }
 namespace ns { namespace { template <class T, int N> __global__ void g(int n, T* x) { *x = N; } } }
 namespace ns { template <class T, int N> __global__ void f(int* n, T* x) { *x = *n; } }
 template <class T> __global__ void _Zf(T* n, float* x) { *x = *n; }
@@ -272,6 +290,8 @@ __device__ int state;
         ("_Z1fPKiPs", np.full(1, 3, np.int32), np.int16),
         ("_Z1fPKiPVf", np.full(1, 3, np.int32), np.float32),
         ("_Z1f1SPf", np.array((3,), [("a", np.int32)])[()], np.float32),
+        ("_ZN12_GLOBAL__N_11fENS_1AEPf", np.array((3,), [("a", np.int32)])[()], np.float32),
+        ("_Z1hIsEviPT_", 0, np.int16),
         ("_ZN2ns12_GLOBAL__N_11gIfLi3EEEviPT_", 0, np.float32),
         ("_ZN2ns1fIfLi7EEEvPiPT_", np.full(1, 3, np.int32), np.float32),
         ("_Zf<int>", np.full(1, 3, np.int32), np.float32),
@@ -285,15 +305,20 @@ def test_overloads_by_their_mangled_names(is_module: bool, name: str, n: Any, dt
     assert x == [3]
     with pytest.raises(ArgumentTypeError) as refused:
         kernel((1,), (1,), (n, x.astype(np.float64)))
-    assert ("short* x" in str(refused.value)) == (dtype is np.int16)
+    is_bounded = name == "_Z1fPKiPs"
+    assert ("short* x" in str(refused.value)) == is_bounded
+    assert "other" not in str(refused.value)
+    assert kernel.max_threads_per_block == (64 if is_bounded else 1024)
 
 
 def test_overloads_by_their_mangled_names_compile_for_gpus() -> None:
     names = ["_Z1fPKiPVf", "_ZN2ns1fIfLi7EEEvPiPT_"]
     module = kerneltk.RawModule(code=OVERLOADS, name_expressions=names)
     assert [symbol for _, symbol in module.compile_for("sm_90").symbols[:2]] == names
-    with pytest.raises(CompileError, match="'_Z1fPd': 3 kernels have this name, with other par"):
-        kerneltk.RawKernel(OVERLOADS, "_Z1fPd")((1,), (1,), (np.zeros(1),))
+    told = "2 kernels have this name, .*\n  Hint: 'g' takes \\(int\\) or \\(char, S\\* const\\)"
+    overloads = "struct S; __global__ void g(int n) {} __global__ void g(char n, S* const s) {}"
+    with pytest.raises(CompileError, match=told):
+        kerneltk.RawKernel(overloads, "_Z1gPd")((1,), (1,), (np.zeros(1),))
 
 
 @pytest.mark.parametrize("target", ["sm_90", "compute_90"])

@@ -10,7 +10,8 @@ import pytest
 import kerneltk
 from kerneltk.backends.base import capabilities_of
 from kerneltk.core.artifacts import LinkInput
-from kerneltk.cuda_cpp.source import RawSource, Request, read_file
+from kerneltk.cuda_cpp.requests import Request
+from kerneltk.cuda_cpp.source import RawSource, read_file
 from kerneltk.errors import ArgumentValueError, BackendUnavailableError
 
 from .test_kernel import kernel

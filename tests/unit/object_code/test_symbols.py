@@ -18,11 +18,11 @@ from kerneltk.object_code.symbols import demangled
         ("_Z1fIiEvPT_", "f<int>", ("int*",)),
         ("_Z1fPFvifEi", "f", ("void (*)(int, float)", "int")),
         ("_Z1fI3FooIifEEvT_i", "f<Foo<int, float> >", ("Foo<int, float>", "int")),
-        # Parentheses before those of the parameters.
         ("_ZN12_GLOBAL__N_11fEPfi", "f", ("float*", "int")),
+        # Parentheses before those of the parameters.
         ("_Z1fIL1E1EEvPf", "f<(E)1>", ("float*",)),
-        ("_Z1fN12_GLOBAL__N_15PointE", "f", ("(anonymous namespace)::Point",)),
-        ("_ZN12_GLOBAL__N_11fEPFvNS_5PointEE", "f", ("void (*)((anonymous namespace)::Point)",)),
+        ("_Z1fN12_GLOBAL__N_15PointE", "f", ("Point",)),
+        ("_ZN12_GLOBAL__N_11fEPFvNS_5PointEE", "f", ("void (*)(Point)",)),
         ("_ZN2ns1xE", "_ZN2ns1xE", ()),
     ],
 )

@@ -32,7 +32,8 @@ _MAY_DEFINE = re.compile(rf"\b(?:typedef|using)\b[^;{{}}]*\b{_NAME}\b")
 _GUARD = re.compile(r"\(?!defined\((\w+)\)\)?\Z")
 _AND = re.compile(r" && (?=!?\()")
 # Every compiler for CUDA defines __CUDACC__, whatever else a condition is content with.
-_HOLDS = re.compile(r"\((?:[^&]*\|\|\s*)?defined\b[\s(]*__CUDACC__[\s)]*(?:\|\|[^&]*)?\)\Z")
+_CUDA = r"defined\b[\s(]*__CUDACC__[\s)]*"
+_HOLDS = re.compile(rf"\((?!.*!\s*\()(?:[^&]*\|\|\s*)?{_CUDA}(?:\|\|[^&]*)?\)\Z|!\(!\s*{_CUDA}\)\Z")
 
 
 def own_integers(source: str) -> list[tuple[str, str, bool]]:

@@ -191,6 +191,16 @@ def test_templates_lead_to_volatile_memory(indirect: Any) -> None:
     assert np.array_equal(y, np.arange(32) + 32)
 
 
+def test_a_mangled_name_leads_to_volatile_memory() -> None:
+    code = """template <class T> __global__ void f(T* s) {
+        int t = threadIdx.x;
+        for (int n = 16; n; n /= 2) s[t] += s[(t + n) % 32];
+    }"""
+    y = np.arange(32, dtype=np.int32)
+    kerneltk.RawKernel(code, "_Z1fIViEvPT_")(1, 32, (y,))
+    assert (y == 496).all()
+
+
 def test_pasted_names_and_pointers_as_indices(indirect: Any) -> None:
     t, y = np.arange(32), np.zeros(32, np.int32)
     indirect.get_function("pasted")(1, 32, (y,))

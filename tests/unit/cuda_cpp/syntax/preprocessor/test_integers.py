@@ -37,6 +37,9 @@ from kerneltk.cuda_cpp.syntax.preprocessor.integers import _LP64_TYPES, own_inte
          "typedef word int64_t;\n#endif", [("int64_t", "long long")]),
         ("#ifdef __CUDACC__\n#ifdef X\ntypedef long long int64_t;\n#endif\n#endif", []),
         ("#if !defined(__CUDACC__) || X\ntypedef long long int64_t;\n#endif", []),
+        ("#ifndef __CUDACC__\n#include <stdint.h>\n#else\ntypedef long long int64_t;\n#endif",
+         [("int64_t", "long long")]),
+        ("#if !(X || defined(__CUDACC__))\ntypedef long long int64_t;\n#endif", []),
     ],
 )  # fmt: skip
 def test_own_integers(source: str, found: list[tuple[str, str]]) -> None:
