@@ -526,6 +526,21 @@ class Adoption:
         return converter(output)
 
 
+def adopted(
+    args: Sequence[Any], is_written: Callable[[Any], bool]
+) -> tuple[tuple[Any, ...], Adoption] | None:
+    """The arguments as backends' own, taken with their numbers as keys, and what took them; None
+    where one cannot be taken: who describes the call raises that with the parameter's name.
+    """
+    adoption = Adoption()
+    try:
+        values = tuple([adoption.take(value, k)[1] for k, value in enumerate(args)])
+        adoption.check_writes(is_written, lambda key: ("", None))
+    except KernelToolkitError:
+        return None
+    return values, adoption
+
+
 def imported_launch(args: Sequence[Any]) -> tuple[tuple[Any, ...], Adoption] | None:
     """The arguments of a launch with numba's arrays as the backend's own, where the launch is the
     same with these: any kernel may write to them, and all others are CuPy's or numbers.
@@ -536,13 +551,7 @@ def imported_launch(args: Sequence[Any]) -> tuple[tuple[Any, ...], Adoption] | N
     own = _cuda_backend().array_type
     if not all(kind is own or issubclass(kind, _NUMBERS) for kind in others):
         return None
-    adoption = Adoption()
-    try:
-        values = tuple([adoption.take(value, k)[1] for k, value in enumerate(args)])
-        adoption.check_writes(lambda key: True, lambda key: ("", None))
-    except KernelToolkitError:
-        return None  # who describes the call raises it with the parameter's name
-    return values, adoption
+    return adopted(args, lambda key: True)
 
 
 _NUMBERS = int, float, complex, np.number, np.bool_

@@ -34,13 +34,7 @@ from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BackendName
 from kerneltk.core.recorders import Recordable, recorders
 from kerneltk.core.records import MAX_PLANS, BoundedTable, cached_property, record
-from kerneltk.errors import (
-    ArgumentTypeError,
-    ArgumentValueError,
-    KernelToolkitError,
-    Snippet,
-    render_message,
-)
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet, render_message
 from kerneltk.interop.streams import stream_handle
 from kerneltk.interop.texture_objects import ObjectClass, class_of
 from kerneltk.launch.compiled import is_outdated
@@ -111,19 +105,12 @@ class ImportedCall:
     def __call__(self, *given: Any) -> Any:
         """Call the shortcut, or `otherwise`."""
         if not recorders and [*map(type, given)] == self._types:
-            adoption, shortcut = foreign_arrays.Adoption(), self._shortcut
-            try:
-                own = [adoption.take(value, k)[1] for k, value in enumerate(given)]
-                adoption.check_writes(self._written.__contains__, _unnamed)
-            except KernelToolkitError:
-                return self._otherwise(*given)  # which raises it with the parameter's name
-            with suppress(_OtherArraysError):
-                return launched(adoption, None, lambda handle: shortcut(*own), self._mapped)
+            found = foreign_arrays.adopted(given, self._written.__contains__)
+            if found is not None:
+                (own, adoption), shortcut = found, self._shortcut
+                with suppress(_OtherArraysError):
+                    return launched(adoption, None, lambda handle: shortcut(*own), self._mapped)
         return self._otherwise(*given)
-
-
-def _unnamed(key: Any) -> tuple[str, None]:
-    return "", None
 
 
 class Dispatcher:

@@ -321,6 +321,14 @@ def test_overloads_by_their_mangled_names_compile_for_gpus() -> None:
         kerneltk.RawKernel(overloads, "_Z1gPd")((1,), (1,), (np.zeros(1),))
 
 
+def test_pointers_to_templates_that_nvrtc_finds() -> None:
+    code = "template <class T> __global__ void f(T*) {} template <class T> __global__ void f(T) {}"
+    names = [f"{cast}(f<int>)" for cast in ("(void (*)(int*))", "static_cast<void (&)(int*)>")]
+    code, names = f"{code} template <int> __global__ void g() {{}}", [*names, "&g<1>"]
+    symbols = kerneltk.RawModule(code=code, name_expressions=names).compile_for("sm_90").symbols
+    assert [symbol for _, symbol in symbols] == ["_Z1fIiEvPT_", "_Z1fIiEvPT_", "_Z1gILi1EEvv"]
+
+
 @pytest.mark.parametrize("target", ["sm_90", "compute_90"])
 def test_nvrtc_describes_many_kernels_in_groups(target: str) -> None:
     code = (

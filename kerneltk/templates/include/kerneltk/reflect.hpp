@@ -269,10 +269,12 @@ _KT_REFLECT_FUNCTION _kt_types<_kt_P...> _kt_parameters(void (*)(_kt_P...)) {
     }
 
 // A function that returns the address of a kernel of a template, by which NVRTC finds its symbol: by
-// the kernel's own name it crashes where the template's declaration has an error (12.9).
-#define KERNELTK_TEMPLATE(_kt_symbol, _kt_name)            \
+// the kernel's own name it crashes where the template's declaration has an error (12.9). A name may
+// be a pointer, too, such as a cast.
+#define KERNELTK_TEMPLATE(_kt_symbol, _kt_name)              \
     static __host__ __device__ constexpr auto _kt_symbol() { \
-        return &_KT_REFLECT_STRIP _kt_name;                \
+        auto _kt_kernel = _KT_REFLECT_STRIP _kt_name;        \
+        return _kt_kernel;                                   \
     }
 
 #endif
