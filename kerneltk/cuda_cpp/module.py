@@ -12,9 +12,8 @@ from kerneltk.backends.base import Backend
 from kerneltk.core.artifacts import LinkInput, ObjectCode
 from kerneltk.cuda_cpp.binary import BinaryProgram
 from kerneltk.cuda_cpp.program import RawProgram, Variable
-from kerneltk.cuda_cpp.source import read_file
+from kerneltk.cuda_cpp.source import plain_name, read_file
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, NoSuchKernelError
-from kerneltk.object_code.symbols import plain_name
 
 if TYPE_CHECKING:
     from kerneltk.cuda_cpp.syntax.declarations import DeclaredKernel

@@ -27,7 +27,7 @@ from kerneltk.cuda_cpp.signature import (
     layout_of,
     signature_of_sizes,
 )
-from kerneltk.cuda_cpp.source import RawSource
+from kerneltk.cuda_cpp.source import RawSource, plain_name
 from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors, Refusals, sample_arguments
 from kerneltk.errors import (
     ArgumentValueError,
@@ -43,7 +43,6 @@ from kerneltk.object_code.reflection import (
     decode_variable,
     is_const_variable,
 )
-from kerneltk.object_code.symbols import plain_name
 
 if TYPE_CHECKING:
     from kerneltk.core.diagnostics import Diagnostic
@@ -750,7 +749,7 @@ class RawProgram:
         if expression in (self.expressions or ()) and self._is_in_parts(backend):
             return self._part_of(expression).kernel(backend, expression)
         module, symbols, reflection, outcome, log = self.module(backend)
-        symbol, reflected = symbols.get(Request(expression).name), reflection.get(expression)
+        symbol, reflected = symbols.get(expression), reflection.get(expression)
         refused = _refusal_of(plain_name(expression), outcome.refused)
         if refused is not None:
             raise _refusal((self.source, *self.source.included), refused)

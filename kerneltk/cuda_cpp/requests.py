@@ -43,14 +43,16 @@ class Request:
         return f"static_cast<void (&)({', '.join(types)})>({kernel})" if is_mangled else kernel
 
     @property
-    def is_of_template(self) -> bool:
-        """Whether it is an instance of a template."""
-        return not self.is_variable and "<" in self.instance
+    def is_by_address(self) -> bool:
+        """Whether NVRTC is asked for it by a function that returns its address: an instance of a
+        template, or a kernel of a mangled name.
+        """
+        return not self.is_variable and "<" in self.spelled
 
     @property
     def name(self) -> str:
         """What object code lists it as: a variable by its address."""
-        return f"&{self.expression}" if self.is_variable else self.spelled
+        return f"&{self.expression}" if self.is_variable else self.expression
 
     @property
     def prefix(self) -> str:
@@ -89,7 +91,7 @@ def lines_for_gpus(
         elif by_nvcc:
             exports.append((name, symbol))
             offer.insert(0, f"KERNELTK_ADDRESS({symbol}, ({request.spelled}))")
-        elif request.is_of_template:
+        elif request.is_by_address:
             address = f"{TEMPLATE}{own}{number}"
             exports.append((name, address))
             offer.append(f"KERNELTK_TEMPLATE({address}, ({request.spelled}))")

@@ -40,7 +40,7 @@ from kerneltk.cuda_cpp.syntax.cached import (
 from kerneltk.cuda_cpp.syntax.declarations import DeviceSource, RewriteTarget
 from kerneltk.cuda_cpp.syntax.host_part.libraries import is_host_library, serves_devices
 from kerneltk.errors import BackendUnavailableError
-from kerneltk.object_code.symbols import demangled, has_types, plain_name
+from kerneltk.object_code.symbols import demangled, has_types
 
 if TYPE_CHECKING:
     from kerneltk.cuda_cpp.syntax.declarations import (
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from kerneltk.object_code.reflection import ParameterType
 
 _BYTE_ORDER_MARK = "\ufeff"
+_LISTS = re.compile(r"\binitializer_list\b|:\s*\{|\bauto\b[^;()]*\{")
 _MOVES = re.compile(r"\bstd\s*::\s*(?:move|forward)\b")
 _TUPLES = re.compile(r"\bstd\s*::\s*(?:make_)?tuple\b")  # which other headers bring
 # What linkers and loaders look for by these names is none of the user's.
@@ -170,6 +171,14 @@ def _is_declared(source: str, names: Iterable[str]) -> bool:
     """Return whether a source has a class or a macro of one of these names."""
     uses = (use for name in names for use in _uses(source, name))
     return any(_CLASS.search(source, max(use - 40, 0), use) for use in uses)
+
+
+def plain_name(expression: str) -> str:
+    """Return a name expression without template arguments, of a mangled name its function:
+    ``"ns::f"`` of ``"ns::f<float>"``.
+    """
+    name = demangled(expression)[0] if expression.startswith("_Z") else expression
+    return name.partition("<")[0].strip()
 
 
 @record(slots=False)
@@ -817,7 +826,8 @@ class RawSource:
             head.append("#include <kerneltk/host_textures.hpp>")
         if any(_HAS_INT128 in text for text in texts) and self.compiler == "nvrtc":
             head += [] if has_128_bits("int128", options) else [f"#undef {_HAS_INT128}"]
-        head.append("#include <initializer_list>")  # NVRTC declares it, and those, by itself
+        if any(map(_LISTS.search, texts)):  # NVRTC declares it, and those, by itself
+            head.append("#include <initializer_list>")
         if any(map(_MOVES.search, texts)):
             head.append("#include <utility>")
         if any(map(_TUPLES.search, texts)):

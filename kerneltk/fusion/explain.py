@@ -8,7 +8,8 @@ from itertools import repeat
 from typing import Any
 
 from kerneltk.errors import Snippet
-from kerneltk.fusion.plan.program import Program, in_order, without_memory
+from kerneltk.fusion.plan.described import in_order, without_memory
+from kerneltk.fusion.plan.program import Program
 from kerneltk.fusion.plan.steps import Leaf, LibraryCall, Step, all_launches, elements
 from kerneltk.fusion.trace.graph import all_effects
 from kerneltk.launch.explanation import KernelExplanation, target_of

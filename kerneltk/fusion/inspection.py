@@ -7,7 +7,7 @@ from typing import Any
 
 from kerneltk.backends.base import backend_named, capabilities_of
 from kerneltk.core.artifacts import BackendName, TranslationUnit
-from kerneltk.fusion.plan.program import in_order, without_memory
+from kerneltk.fusion.plan.described import in_order, without_memory
 from kerneltk.fusion.start import traced
 from kerneltk.schedule.rows import OLDER, Device
 

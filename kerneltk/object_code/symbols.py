@@ -53,13 +53,6 @@ def demangled(symbol: str) -> tuple[str, tuple[str, ...]]:
     return spelled[:start].removeprefix("void "), tuple(types)
 
 
-def plain_name(expression: str) -> str:
-    """Return a name expression without template arguments, of a mangled name its function:
-    ``"ns::f"`` of ``"ns::f<float>"``.
-    """
-    return demangled(expression)[0].partition("<")[0].strip()
-
-
 def has_types(symbol: str, types: Iterable[str]) -> bool:
     """Whether a C++ symbol spells parameters of these types, ``const float*`` or ``float const*``.
     It has no ``const`` of a parameter's own.

@@ -547,15 +547,16 @@ def _windows(x: Any, window_shape: Any, axis: Any = None) -> Any:
     array = as_array(trace_of(x), x)
     given = window_shape if isinstance(window_shape, tuple | list) else (window_shape,)
     windows = [operator.index(one) for one in given]
-    axes = tuple(range(array.ndim)) if axis is None else array.axes(axis)
+    ordered = axis if isinstance(axis, tuple | list) else array.axes(axis)
+    axes = tuple(map(array.axis, ordered))  # as they are given, which 'array.axes' sorts
     if len(axes) != len(windows):
         raise wrong_value("'sliding_window_view' takes the length of a window for each axis.")
-    shape = list(array.extents)
+    counts = list(array.shape)
     for at, window in zip(axes, windows, strict=True):
-        count = array.shape[at] - window + 1
-        if window < 0 or count < 1:
+        counts[at] = counts[at] - window + 1
+        if window < 0 or counts[at] < 1:
             raise wrong_value(f"A window of {window} elements does not fit axis {at}.")
-        (shape[at],) = shape_from((count,))
+    shape = list(shape_from(counts))
     options = ("window_shape", (*windows,)), ("axis", axes)
     shape += map(constant, windows)
     operand = settled(array).node

@@ -79,7 +79,11 @@ def _fill_diagonal(a: Any, val: Any) -> None:
     least = min(array.shape)
     if array.ndim < 2 or (array.ndim > 2 and max(array.shape) != least):
         raise wrong_value("'fill_diagonal' takes arrays of two dimensions or more, equal if more.")
-    array[(arange(array.trace, least),) * array.ndim] = val
+    one_each = val if np.ndim(val) == 0 else np.ravel(val)
+    if np.ndim(one_each) and len(one_each) not in (1, least):
+        raise unsupported("'fill_diagonal' with more or fewer values than elements is not fused.",
+                          "give a number, or one value for each element.")  # fmt: skip
+    array[(arange(array.trace, least),) * array.ndim] = one_each
 
 
 def _choose(a: Any, choices: Any) -> Any:

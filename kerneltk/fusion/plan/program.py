@@ -14,11 +14,31 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kerneltk.backends.base import ArrayAccess, Backend
-from kerneltk.core.arrays import c_strides, f_strides, may_overlap_itself
+from kerneltk.backends.base import Backend
+from kerneltk.core.arrays import may_overlap_itself
 from kerneltk.core.artifacts import BackendName
-from kerneltk.core.records import MAX_PLANS, BoundedTable, cached_property, record
+from kerneltk.core.records import MAX_PLANS, BoundedTable, cached_property
 from kerneltk.errors import UnsupportedError
+from kerneltk.fusion.plan.described import (
+    NOWHERE,
+    Action,
+    Called,
+    Described,
+    Empty,
+    Known,
+    Made,
+    Part,
+    Reader,
+    Repeated,
+    Turned,
+    Values,
+    Viewed,
+    all_read,
+    as_tuple,
+    computed,
+    slot_read,
+    storing,
+)
 from kerneltk.fusion.plan.steps import (
     Leaf,
     LibraryCall,
@@ -44,20 +64,12 @@ from kerneltk.fusion.trace.symbols import (
 )
 from kerneltk.fusion.trace.users import is_named_tuple, with_parts
 from kerneltk.interop.exchange import ExchangeLibrary
-from kerneltk.launch.shortcuts import Call, Kind, New, Steps, shortcut_of
+from kerneltk.launch.shortcuts import Steps
 
 if TYPE_CHECKING:
-    from kerneltk.fusion.trace.domains import Domain
+    pass
 
-Values = list[Any]
-"""A call's arguments, and behind them its arrays by their numbers in the trace."""
-Reader = Callable[[Values], Any]
-_Part = tuple[Callable[..., Any], tuple[Reader, ...]]  # of a view: takes an array, and operands
-_Step = tuple[Reader, int]  # what is called, and where its result is stored
-_Empty = Callable[[Sequence[int], np.dtype[Any], str], Any]
 _Calls = Callable[[Any], Callable[..., Any]]  # of kernels
-_LARGE = 1 << 20  # bytes of an array
-_NOWHERE = -1  # behind the arrays
 
 
 class Program:
@@ -127,7 +139,7 @@ class Program:
             return run  # which may be an array, and is to become one of the library's
         structure = functools.partial(execution.structure, self.result)
         own = set(range(len(values))).difference(foreign)
-        described = _Described(len(args), values, library, own)
+        described = Described(len(args), values, library, own)
         return described.steps(run, steps, structure) or run
 
     @property
@@ -135,7 +147,7 @@ class Program:
         """The name of the backend whose arrays it takes."""
         return self.backend.capabilities.name
 
-    def shown(self, empty: _Empty, calls: _Calls) -> Callable[..., Any]:
+    def shown(self, empty: Empty, calls: _Calls) -> Callable[..., Any]:
         """As `run`, with new arrays by `empty`, and in place of each kernel's call what `calls`
         makes of the kernel; that has no results.
         """
@@ -146,7 +158,7 @@ class Program:
         steps = [each for step in self.plan.steps for each in execution.steps_of(step)]
         return self._run_of(steps, execution.structure(self.result))
 
-    def _run_of(self, steps: Sequence[_Step], result: Reader) -> Callable[..., Any]:
+    def _run_of(self, steps: Sequence[Action], result: Reader) -> Callable[..., Any]:
         new_arrays = self._new_arrays
 
         def run(*args: Any) -> Any:
@@ -254,7 +266,7 @@ class _Execution:
     """
 
     def __init__(
-        self, program: Program, empty: _Empty, calls: _Calls | None = None,
+        self, program: Program, empty: Empty, calls: _Calls | None = None,
         shaped: Values | None = None, makes_all: bool = False,
     ) -> None:  # fmt: skip
         self._library, self.access = program.backend.array_library, program.backend.arrays
@@ -290,22 +302,22 @@ class _Execution:
     def _read(self, expression: Expression) -> Reader:
         kind = expression[0]
         if expression in self.decided:
-            return _Known(self.decided[expression])
+            return Known(self.decided[expression])
         if kind in ("constant", "round", "index"):
-            return _Known(expression[2])
+            return Known(expression[2])
         if kind == "argument":
             return itemgetter(expression[1])
         if kind == "extent":
             slot, axis = self._slot(expression[1]), expression[2]
             if self._shaped is not None and self._shaped[slot] is not None:
-                return _Known(self._shaped[slot].shape[axis])
+                return Known(self._shaped[slot].shape[axis])
             return lambda values: values[slot].shape[axis]
         if kind == "outside":
             return expression[1].read  # type: ignore[no-any-return]
-        return _computed(expression[1], list(map(self.expression, expression[2])))
+        return computed(expression[1], list(map(self.expression, expression[2])))
 
     def _shape(self, shape: Shape) -> Reader:
-        return _computed(_tuple, [self.expression(extent.expression) for extent in shape])
+        return computed(as_tuple, [self.expression(extent.expression) for extent in shape])
 
     def _viewed(self, slot: int, steps: Views) -> Reader:
         if not steps:
@@ -313,19 +325,19 @@ class _Execution:
         known = self._readers.get((slot, steps))
         if known is None:
             parts = tuple(map(self._step, steps))
-            known = _View(slot, parts, all(map(self._is_fixed, steps)))
+            known = Viewed(slot, parts, all(map(self._is_fixed, steps)))
             self._readers[slot, steps] = known
         return known
 
     def _is_fixed(self, step: Any) -> bool:
         """Whether a view has one offset and strides for all arrays of the same layouts."""
         if isinstance(step, Index):
-            return all(type(self._item(item)) is _Known for item in step.items)
-        return isinstance(step, Transpose) or type(self._shape(step.shape)) is _Known
+            return all(type(self._item(item)) is Known for item in step.items)
+        return isinstance(step, Transpose) or type(self._shape(step.shape)) is Known
 
-    def _step(self, step: Any) -> _Part:
+    def _step(self, step: Any) -> Part:
         if isinstance(step, Index):
-            key = _computed(_tuple, [*map(self._item, step.items), _Known(Ellipsis)])
+            key = computed(as_tuple, [*map(self._item, step.items), Known(Ellipsis)])
             return operator.getitem, (key,)
         if isinstance(step, Transpose):
             return operator.methodcaller("transpose", step.axes), ()
@@ -333,8 +345,8 @@ class _Execution:
 
     def _item(self, item: Item) -> Reader:
         if isinstance(item, Slice):
-            return _computed(slice, [*map(self._item, (item.start, item.stop, item.step))])
-        return self.expression(item.expression) if isinstance(item, Symbol) else _Known(item)
+            return computed(slice, [*map(self._item, (item.start, item.stop, item.step))])
+        return self.expression(item.expression) if isinstance(item, Symbol) else Known(item)
 
     def leaf(self, leaf: Leaf) -> Reader:
         """An array that a launch reads."""
@@ -345,12 +357,12 @@ class _Execution:
 
     # -- what it does --------------------------------------------------------------------------
 
-    def steps_of(self, step: Step) -> list[_Step]:
+    def steps_of(self, step: Step) -> list[Action]:
         """What one step of the plan makes and launches."""
         scalars = [symbol.expression for symbol in step.operands.scalars.values()]
         reads = [*map(self.leaf, step.leaves()), *map(self.expression, scalars)]
         if isinstance(step.kernel, Rounds):
-            return [(self._loop(step.kernel), _NOWHERE)]
+            return [(self._loop(step.kernel), NOWHERE)]
         slots = [self._slot(target.array) for target in step.targets]
         for target, node in zip(step.targets, step.nodes, strict=True):
             if self._is_made(target):
@@ -360,8 +372,8 @@ class _Execution:
         if step.kind == "reduction":
             return self._reduction(step, reads, slots)
         if step.allocates and not self._makes_all:
-            return [_storing(self._call(step.kernel, reads), slots)]
-        made: list[_Step] = []
+            return [storing(self._call(step.kernel, reads), slots)]
+        made: list[Action] = []
         for target, node, slot in zip(step.targets, step.nodes, slots, strict=True):
             shape = step.shape_of(node)
             if self._is_made(target):
@@ -370,13 +382,13 @@ class _Execution:
             reads.append(self._view_of(target.array, target.steps))
         size = self._size(step)
         if size is None:
-            return [*made, (self._call(step.kernel, reads), _NOWHERE)]
+            return [*made, (self._call(step.kernel, reads), NOWHERE)]
         words: dict[str, Reader] = {
             "size": size,
-            "block_size": _Known(step.schedule and step.schedule.block),
+            "block_size": Known(step.schedule and step.schedule.block),
         }
-        options = _computed(_tuple, list(words.values()))
-        return [*made, (self._call(step.kernel, reads, words, options), _NOWHERE)]
+        options = computed(as_tuple, list(words.values()))
+        return [*made, (self._call(step.kernel, reads, words, options), NOWHERE)]
 
     def _loop(self, rounds: Rounds) -> Reader:
         """A loop: its kernel, or the launches of each round where those are large."""
@@ -388,14 +400,14 @@ class _Execution:
             return _rounds(self, rounds)
 
         def read(compute: Callable[..., Any], expressions: Sequence[Expression]) -> Reader:
-            return _computed(compute, list(map(self.expression, expressions)))
+            return computed(compute, list(map(self.expression, expressions)))
 
         reads = [self._view_of(array, ()) for array in found.read]
         reads += [read(*number) for number in found.numbers]
         reads += [self._view_of(array, ()) for array in found.written]
-        called = self._call(found.kernel, reads, None, _Known((1, None)))
-        is_small = _computed(loops.are_all, [read(*limit) for limit in found.limits])
-        if type(is_small) is _Known:
+        called = self._call(found.kernel, reads, None, Known((1, None)))
+        is_small = computed(loops.are_all, [read(*limit) for limit in found.limits])
+        if type(is_small) is Known:
             return called if is_small.value else _rounds(self, rounds)
         launched = _rounds(self, rounds)
         launched.small = is_small, called
@@ -403,18 +415,18 @@ class _Execution:
 
     def _called(
         self, call: LibraryCall, step: Step, reads: Sequence[Reader], slot: int
-    ) -> list[_Step]:
-        node, slot = step.nodes[0], slot if self._is_made(step.targets[0]) else _NOWHERE
+    ) -> list[Action]:
+        node, slot = step.nodes[0], slot if self._is_made(step.targets[0]) else NOWHERE
         new = self._new(node.shape, node.dtype, self._order(node, node.shape, ()))
         if self._makes_all or call.is_allocation:
             return [(new, slot)]
         function = library_function(call, self._library, node.dtype)
         if isinstance(function, np.ufunc):
             if len(node.shape) == 1:  # NumPy takes a microsecond longer with 'out'
-                return [(_Called(function, reads, None, False), slot)]
-            called = _Called(function, [*reads, itemgetter(slot)], None, False)
-            return [(new, slot), (called, _NOWHERE)]
-        return [(_Called(function, [self._shape(node.shape), *reads], None, False), slot)]
+                return [(Called(function, reads, None, False), slot)]
+            called = Called(function, [*reads, itemgetter(slot)], None, False)
+            return [(new, slot), (called, NOWHERE)]
+        return [(Called(function, [self._shape(node.shape), *reads], None, False), slot)]
 
     def _call(
         self,
@@ -426,21 +438,21 @@ class _Execution:
         """A call of a kernel with keywords, or of its launcher with options."""
         if self._calls is not None or (words and options is None):
             called = kernel if self._calls is None else self._calls(kernel)
-            read, given = _all(reads), words or {}
-            if self._calls is None and all(type(word) is _Known for word in given.values()):
+            read, given = all_read(reads), words or {}
+            if self._calls is None and all(type(word) is Known for word in given.values()):
                 known = {name: word([]) for name, word in given.items()}
-                return _Called(functools.partial(kernel, **known), reads, None)
+                return Called(functools.partial(kernel, **known), reads, None)
             return lambda values: called(
                 *read(values), **{name: word(values) for name, word in given.items()}
             )
-        return _Called(kernel._inline_cache, reads, options)
+        return Called(kernel._inline_cache, reads, options)
 
-    def _reduction(self, step: Step, reads: list[Reader], slots: Sequence[int]) -> list[_Step]:
+    def _reduction(self, step: Step, reads: list[Reader], slots: Sequence[int]) -> list[Action]:
         axes: Any = None if len(step.axes or ()) == len(step.shape) else step.axes
         if axes is not None and len(axes) == 1:
             axes = axes[0]
-        words: dict[str, Reader] = {} if axes is None else {"axis": _Known(axes)}
-        options = None if axes is None else _Known((axes, False, None))  # as a call of the kernel
+        words: dict[str, Reader] = {} if axes is None else {"axis": Known(axes)}
+        options = None if axes is None else Known((axes, False, None))  # as a call of the kernel
         outer = without_axes(step.shape, step.axes or ())
         orders = [self._order(node, outer, step.axes or ()) for node in step.nodes]
         is_own = self.trace.layouts.are_in_c_order(step.leaves())  # the kernel's: order 'K'
@@ -451,15 +463,15 @@ class _Execution:
             and all(order == tuple(range(len(outer))) for order in orders)
         ):
             called = self._call(step.kernel, reads, words, options)
-            if type(called) is _Called:
+            if type(called) is Called:
                 called.shape = self._shape(outer)
-            return [_storing(called, slots)]
-        made: list[_Step] = [
+            return [storing(called, slots)]
+        made: list[Action] = [
             (self._new(outer, node.dtype, order), slot)
             for slot, node, order in zip(slots, step.nodes, orders, strict=True)
         ]
         reads += [itemgetter(slot) for slot in slots]
-        return [*made, (self._call(step.kernel, reads, words, options), _NOWHERE)]
+        return [*made, (self._call(step.kernel, reads, words, options), NOWHERE)]
 
     def _size(self, step: Step) -> Reader | None:
         """The number of threads of a launch; None for one an element."""
@@ -469,22 +481,22 @@ class _Execution:
         inner = {*(step.axes or ())}
         factors: list[Reader] = []
         extents = [self.expression(step.shape[d].expression) for d in step.sides]
-        across = _computed(product, extents)
+        across = computed(product, extents)
         if schedule.width:
             width = schedule.width
             inner.update(step.sides)
-            factors.append(_computed(lambda extent: -(-extent // width), [across]))
+            factors.append(computed(lambda extent: -(-extent // width), [across]))
         for axis, extent in enumerate(step.shape):
             if axis not in inner:
                 factors.append(self.expression(extent.expression))
         if schedule.lanes and not schedule.width:
-            return _computed(schedule.lane_threads, [_computed(product, factors)])
+            return computed(schedule.lane_threads, [computed(product, factors)])
         if not schedule.waiting:
-            return _computed(product, [_Known(schedule.threads), *factors])
-        stacks = _computed(product, factors[1:])
+            return computed(product, [Known(schedule.threads), *factors])
+        stacks = computed(product, factors[1:])
         (axis,) = step.axes or ()
         length = self.expression(step.shape[axis].expression)
-        return _computed(schedule.waiting_threads, [stacks, length, across])
+        return computed(schedule.waiting_threads, [stacks, length, across])
 
     def _is_made(self, target: Target) -> bool:
         """Whether a launch writes to an array that is not there before."""
@@ -505,8 +517,8 @@ class _Execution:
         letter = "C" if is_turned or order == plain else "F"
         if is_turned:
             back = tuple(order.index(axis) for axis in plain)
-            return _Turned(_Made(empty, extents, dtype, letter), back)
-        return _Made(empty, extents, dtype, letter)
+            return Turned(Made(empty, extents, dtype, letter), back)
+        return Made(empty, extents, dtype, letter)
 
     def structure(self, result: Any, part: Callable[[Reader], Reader] | None = None) -> Reader:
         """What the function returns: `Result`s stand for arrays and numbers, each of which is read
@@ -516,7 +528,7 @@ class _Execution:
             return result.reader(self) if part is None else part(result.reader(self))
         kind: Any = type(result)
         if kind is tuple or is_named_tuple(kind) or kind is list:
-            read = _computed(_tuple, [self.structure(item, part) for item in result])
+            read = computed(as_tuple, [self.structure(item, part) for item in result])
             if kind is tuple:
                 return read
             make = list if kind is list else kind._make
@@ -527,14 +539,14 @@ class _Execution:
                     "The function returns a dict with an array among its keys.\n"
                     "  Hint: return keys and values, and make the dict outside of the function."
                 )
-            keys = _all([self.structure(key) for key in result])
-            entries = _all([self.structure(entry, part) for entry in result.values()])
+            keys = all_read([self.structure(key) for key in result])
+            entries = all_read([self.structure(entry, part) for entry in result.values()])
             return lambda values: kind(zip(keys(values), entries(values), strict=True))
         if isinstance(result, str) and "<traced array" in result:
             sentence = "The function returns a string of an array that has no values yet.\n"
             hint = "  Hint: return the array, and make the string outside of the function."
             raise UnsupportedError(sentence + hint)
-        return _Known(result)
+        return Known(result)
 
 
 class _RoundExecution(_Execution):
@@ -571,7 +583,7 @@ class _RoundExecution(_Execution):
         if array in self._made:
             return self._passed + 1 + self._made[array]
         slot = self._outer._slot(array)
-        found = _slot_read(self._given(slot, itemgetter(slot)))
+        found = slot_read(self._given(slot, itemgetter(slot)))
         assert found is not None
         return found
 
@@ -588,10 +600,10 @@ class _RoundExecution(_Execution):
         if expression[0] == "call" and self._index in indices_of(expression):
             return super()._read(expression)
         read = self._outer.expression(expression)
-        return read if type(read) is _Known else self._given(expression, read)
+        return read if type(read) is Known else self._given(expression, read)
 
 
-def _rounds(outer: _Execution, rounds: Rounds) -> _Loop:
+def _rounds(outer: _Execution, rounds: Rounds) -> Repeated:
     """A loop of an execution."""
     arrays = dict.fromkeys(target.array for target in rounds.targets if outer._is_made(target))
     made = {array: place for place, array in enumerate(arrays)}
@@ -602,369 +614,8 @@ def _rounds(outer: _Execution, rounds: Rounds) -> _Loop:
         if len(execution.given) == count:
             ends = () if isinstance(rounds.values, range) else rounds.values[:2]
             reads = [*execution.given, *[outer.expression(end.expression) for end in ends]]
-            return _Loop(rounds.values, reads, len(made), steps, outer.access)
+            return Repeated(rounds.values, reads, len(made), steps, outer.access)
         count = len(execution.given)
-
-
-class _Loop:
-    """The rounds of a loop: the same steps with each index. The ends of a `Span` are read last."""
-
-    def __init__(
-        self, values: Domain, reads: Sequence[Reader], made: int, steps: Sequence[_Step],
-        access: ArrayAccess,
-    ) -> None:  # fmt: skip
-        self.values, self.reads, self.made, self.steps = values, reads, made, steps
-        self._access = access
-        self._read = _all(reads)
-        self.small: tuple[Reader, Reader] | None = None  # whether its kernel is to execute it
-
-    def __call__(self, values: Values) -> None:
-        if self.small is not None and self.small[0](values):
-            self.small[1](values)
-        else:
-            self.run(*self._read(values))
-
-    def run(self, *given: Any) -> None:
-        """All rounds, in Python."""
-        values, given = self._rounds(given)
-        for index in values:
-            self.round(*given, index)
-
-    def _rounds(self, given: tuple[Any, ...]) -> tuple[range, tuple[Any, ...]]:
-        """The values of the index, and what each round has from outside."""
-        if isinstance(self.values, range):
-            return self.values, given
-        *own, start, stop = given
-        return range(start, stop, self.values.step), tuple(own)
-
-    def round(self, *given: Any) -> None:
-        """One round, of what it has from outside and of its index."""
-        values = [*given, *[None] * (self.made + 1)]  # the last for what has no result
-        for call, slot in self.steps:
-            values[slot] = call(values)
-
-    def described(self) -> Callable[..., None]:
-        """All rounds, each by what executes the steps of calls."""
-        count = len(self.reads) + 1 - 2 * (not isinstance(self.values, range))
-        values: Values = [*[0] * count, *[None] * (self.made + 1)]
-        described = _Described(count, values, None, set(range(len(values))))
-        steps = described.steps(self.round, self.steps, lambda _: _Known(None))
-        if steps is None:
-            return self.run
-        known: tuple[tuple[type, ...], Callable[..., Any]] = (), self.round
-
-        def run(*given: Any) -> None:
-            nonlocal known
-            values, given = self._rounds(given)
-            types, call = known  # at once: other threads may have other types
-            own = tuple(map(type, given))
-            if types != own:
-                kinds = [Kind(kind) for kind in (*own, int)]
-                call = shortcut_of(kinds, range(count), steps, self.round, self._access)
-                known = own, call
-            for index in values:
-                call(*given, index)
-
-        return run
-
-
-class _Called:
-    """A call of a launcher, or of a function, and its results."""
-
-    __slots__ = ("_count", "_read", "is_kernel", "options", "reads", "run", "shape")
-
-    def __init__(
-        self, run: Any, reads: Sequence[Reader], options: Reader | None, is_kernel: bool = True
-    ) -> None:
-        self.run, self.reads, self.options, self.is_kernel = run, reads, options, is_kernel
-        self.shape: Reader | None = None  # of its results, where they are in the order of C
-        self._read, self._count = _all(reads), len(reads)
-
-    def __call__(self, values: Values) -> Any:
-        run = self.run[self._count] if type(self.run) is list else self.run
-        if self.options is None:
-            return run(*self._read(values))
-        return run(*self._read(values), None, self.options(values))
-
-
-@record
-class _Made:
-    """A new array."""
-
-    empty: _Empty
-    extents: Reader
-    dtype: np.dtype[Any]
-    order: str
-
-    def __call__(self, values: Values) -> Any:
-        return self.empty(self.extents(values), self.dtype, self.order)
-
-
-@record
-class _Turned:
-    """A new array with its axes in another order."""
-
-    made: _Made
-    back: tuple[int, ...]
-
-    def __call__(self, values: Values) -> Any:
-        return self.made(values).transpose(self.back)
-
-
-@record
-class _View:
-    """A view of one of a call's arrays, made of it step by step."""
-
-    slot: int
-    parts: tuple[_Part, ...]
-    is_fixed: bool
-
-    def __call__(self, values: Values) -> Any:
-        array = values[self.slot]
-        for function, operands in self.parts:
-            array = function(array, *[read(values) for read in operands])
-        return array
-
-
-class _NotDescribedError(Exception):
-    """A step depends on more than the layouts of arguments."""
-
-
-class _Described:
-    """The steps of a call as data: what is read of values by their indices is nothing to call.
-
-    A library has views of its own: by the layouts of arrays, which are known.
-    """
-
-    def __init__(
-        self, count: int, values: Sequence[Any], library: ExchangeLibrary | None, own: set[int]
-    ) -> None:
-        self._own = {slot for slot in own if values[slot] is not None}  # no arrays of the library
-        self._numbers: set[int] = set()
-        self._first, self._count = count, len(values)
-        self._is_large = any(getattr(value, "nbytes", 0) >= _LARGE for value in values[:count])
-        known = enumerate(values[count:], count)
-        self._constants = [(slot, value) for slot, value in known if value is not None]
-        self._new: list[New] = []
-        self._calls: list[Call] = []
-        self._library = library
-        self._known: dict[int, tuple[int, Reader]] = {}  # slots of what was read, by identity
-        self._layouts: Values = [without_memory(value) for value in values] if library else []
-
-    def steps(
-        self, run: Callable[..., Any], steps: Sequence[_Step], structure: Callable[..., Reader]
-    ) -> Steps | None:
-        """The whole; None where new arrays, options or views depend on more."""
-        try:
-            for call, slot in steps:
-                self._add(call, slot)
-            at = self._slot_of(structure(self._stored))
-        except _NotDescribedError:
-            return None
-        self._reuse(at)
-        constants, new = (*self._constants,), (*self._new,)
-        return Steps(run, self._count, constants, new, (*self._calls,), at)
-
-    def _add(self, call: Any, slot: int) -> None:
-        stored: tuple[int, ...] = () if slot == _NOWHERE else (slot,)
-        if type(call) is _Stored:
-            call, stored = call.call, tuple(call.slots)
-        if type(call) is _Made:
-            self._make(call, slot)
-        elif type(call) is _Turned:
-            self._make(call.made, made := self._next())
-            turned = operator.methodcaller("transpose", call.back), ()
-            self._view(_View(made, (turned,), True), slot)
-        elif type(call) is _Called and (call.is_kernel or not self._library):
-            options = () if call.options is None else (_known(call.options),)
-            operands = tuple(map(self._slot_of, call.reads))
-            self._calls.append(Call(call.run, operands, options, stored))
-            if all(slot in self._own or slot in self._numbers for slot in operands):
-                self._own.update(stored)
-            if self._library and call.shape is not None:
-                for index in stored:
-                    self._layouts[index] = in_order(_known(call.shape), np.dtype("u1"), "C")
-        elif self._library:
-            raise _NotDescribedError
-        elif type(call) is _Loop:
-            operands = tuple(map(self._slot_of, call.reads))
-            self._calls.append(Call(call.described(), operands, (), ()))
-        else:
-            self._calls.append(Call(call, None, (), stored))
-
-    def _reuse(self, result: int) -> None:
-        """Have later results take the slots of those that nothing needs any more: that frees them,
-        and their memory is in a cache.
-        """
-        if any(call.operands is None for call in self._calls):
-            return  # which reads values by their slots
-        last = {
-            slot: place for place, call in enumerate(self._calls) for slot in call.operands or ()
-        }
-        lasting = {result, *range(self._first), *(slot for slot, _ in self._constants)}
-        lasting.update(array.slot for array in self._new)
-        places: dict[int, int] = {slot: slot for slot in lasting}
-        free: list[int] = []
-        calls, self._calls = self._calls, []
-        for place, call in enumerate(calls):
-            operands = tuple(places.get(slot, slot) for slot in call.operands or ())
-            for slot in call.slots:
-                if slot not in lasting:
-                    places[slot] = free.pop() if free else slot
-            slots = tuple(places[slot] for slot in call.slots)
-            if self._is_large:  # of two arrays, the allocator returns the memory to the system
-                again = set(slots).difference(call.slots)
-                self._calls += [Call(type(None), (), (), (slot,)) for slot in again]
-            self._calls.append(call._replace(operands=operands, slots=slots))
-            ended = {*(call.operands or ()), *call.slots}.difference(lasting)
-            free += (places[slot] for slot in ended if last.get(slot, place) == place)
-
-    def _next(self) -> int:
-        self._count += 1
-        if self._library:
-            self._layouts.append(None)
-        return self._count - 1
-
-    def _make(self, made: _Made, slot: int) -> None:
-        if type(made.extents) is not _Known and not self._library:  # they depend on numbers
-            given: list[Reader] = [made.extents, _Known(made.dtype), _Known(made.order)]
-            self._calls.append(Call(made.empty, tuple(map(self._slot_of, given)), (), (slot,)))
-            return
-        shape = _known(made.extents)
-        self._new.append(New(slot, shape, made.dtype, made.order, made.empty))
-        if self._library:
-            self._layouts[slot] = in_order(shape, made.dtype, made.order)
-
-    def _view(self, view: _View, slot: int) -> None:
-        if self._library is None or view.slot in self._own:
-            at = view.slot
-            for place, (function, operands) in enumerate(view.parts, 1):
-                made = slot if place == len(view.parts) else self._next()
-                given = (at, *map(self._slot_of, operands))
-                self._calls.append(Call(function, given, (), (made,)))
-                at = made
-            self._own.add(slot)
-            return
-        whole = self._layouts[view.slot]
-        if self._library.view is None or whole is None or not view.is_fixed:
-            raise _NotDescribedError
-        found, size = view(self._layouts), whole.itemsize
-        if any(step < 0 for step in found.strides):
-            raise _NotDescribedError
-        strides = tuple(step // size for step in found.strides)
-        offset = (found.ctypes.data - whole.ctypes.data) // size
-        run = self._library.view(found.shape, strides, offset)
-        self._calls.append(Call(run, (view.slot,), (), (slot,)))
-        self._layouts[slot] = found
-
-    def _slot_of(self, read: Reader) -> int:
-        known = _slot_read(read)
-        if known is not None:
-            return known
-        if id(read) in self._known:
-            return self._known[id(read)][0]
-        slot = self._next()
-        self._known[id(read)] = slot, read
-        if type(read) is _View:
-            self._view(read, slot)
-            return slot
-        self._numbers.add(slot)
-        if type(read) is _Known:
-            self._constants.append((slot, read.value))
-        elif type(read) is _Computed:
-            operands = tuple(map(self._slot_of, read.operands))
-            self._calls.append(Call(read.compute, operands, (), (slot,)))
-        else:
-            self._calls.append(Call(read, None, (), (slot,)))
-        return slot
-
-    def _stored(self, read: Reader) -> Reader:
-        slot = self._slot_of(read)
-        if self._library and slot in self._own and slot >= self._first:
-            raise _NotDescribedError  # it is to become one of the library's
-        return itemgetter(slot)
-
-
-def _known(read: Reader) -> Any:
-    if type(read) is not _Known:
-        raise _NotDescribedError
-    return read.value
-
-
-def without_memory(value: Any) -> Any:
-    """An array of NumPy's that lies as another one and has no memory; other values as they are."""
-    if not hasattr(value, "strides") or isinstance(value, np.generic):
-        return value
-    return np.lib.stride_tricks.as_strided(np.empty(1, value.dtype), value.shape, value.strides)
-
-
-def in_order(shape: Sequence[int], dtype: np.dtype[Any], order: str) -> Any:
-    """A new array that has no memory."""
-    strides = (f_strides if order == "F" else c_strides)(shape, dtype.itemsize)
-    return np.lib.stride_tricks.as_strided(np.empty(1, dtype), shape, strides)
-
-
-def _slot_read(read: Reader) -> int | None:
-    """The slot of a value that is read as it is; None of others."""
-    indices: Any = read.__reduce__()[1] if type(read) is itemgetter else ()
-    return indices[0] if len(indices) == 1 else None
-
-
-def _all(readers: Sequence[Reader]) -> Reader:
-    """A tuple of what all of them read."""
-    slots = [*map(_slot_read, readers)]
-    if len(slots) > 1 and None not in slots:
-        return itemgetter(*slots)  # at once
-    return lambda values: tuple([read(values) for read in readers])
-
-
-@record
-class _Stored:
-    """A call with several results, and where they are stored."""
-
-    call: Reader
-    slots: Sequence[int]
-
-    def __call__(self, values: Values) -> None:
-        for slot, result in zip(self.slots, self.call(values), strict=True):
-            values[slot] = result
-
-
-def _storing(call: Reader, slots: Sequence[int]) -> _Step:
-    """A call, and where its results are stored."""
-    return (call, slots[0]) if len(slots) == 1 else (_Stored(call, slots), _NOWHERE)
-
-
-class _Known:
-    """A number or a shape that is the same for all calls."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __call__(self, values: Values) -> Any:
-        return self.value
-
-
-def _computed(compute: Callable[..., Any], operands: Sequence[Reader]) -> Reader:
-    """What is computed from operands: at once, where all are known."""
-    if all(type(read) is _Known for read in operands):
-        return _Known(compute(*[read([]) for read in operands]))
-    return _Computed(compute, operands)
-
-
-@record
-class _Computed:
-    """What is computed from operands in each call."""
-
-    compute: Callable[..., Any]
-    operands: Sequence[Reader]
-
-    def __call__(self, values: Values) -> Any:
-        return self.compute(*[read(values) for read in self.operands])
-
-
-def _tuple(*items: Any) -> tuple[Any, ...]:
-    return items
 
 
 CHANGEABLE = (np.ndarray, set, bytearray, deque)  # results that calls must not share

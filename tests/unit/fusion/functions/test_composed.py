@@ -112,6 +112,17 @@ REFUSED = {
 }
 
 
+def test_diagonals_are_filled_by_a_value_each() -> None:
+    def program(x: Any, column: Any) -> Any:
+        np.fill_diagonal(x, column)
+        return x
+
+    check(program, arrays_of(float, 3, 3), arrays_of(float, 3, 1))
+    check(program, arrays_of(float, 4, 4), arrays_of(float, 2, 2))
+    with pytest.raises(UnsupportedError, match="one value for each element"):
+        kerneltk.fuse(program)(np.ones((3, 3)), np.ones(2))  # NumPy repeats them
+
+
 def test_what_is_refused() -> None:
     for source, error in REFUSED.items():
         with pytest.raises(error):

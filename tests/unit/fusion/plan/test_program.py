@@ -6,13 +6,9 @@ from collections import OrderedDict
 from typing import Any, NamedTuple
 
 import numpy as np
-import pytest
 
 import kerneltk
 from kerneltk import fuse
-from kerneltk.fusion.plan.program import Program
-from kerneltk.launch.shortcuts import Steps
-from tests.unit.fusion.array_support import check_calls
 
 X = np.ones((3, 4))
 
@@ -78,26 +74,3 @@ def test_results_keep_their_classes() -> None:
         np.testing.assert_array_equal(found["y"], x + 1)
         np.testing.assert_array_equal(found[3].second[1]["text"], x * 3)
     assert [*several(x, 4)[0]] == ["y", 4]
-
-
-@pytest.mark.exhaustive
-def test_arrays_whose_shapes_are_numbers_are_made_by_each_call(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def covered(x: Any, n: int) -> Any:
-        found = np.zeros((n, n))
-        for k in range(n):
-            found[k, k:] = x[k, k:n] * 2
-        return found, found.sum()
-
-    steps: list[Any] = []
-    made = Program.steps_for
-
-    def noted(self: Program, *args: Any) -> Any:
-        steps.append(made(self, *args))
-        return steps[-1]
-
-    monkeypatch.setattr(Program, "steps_for", noted)
-    x = np.random.default_rng(0).random((9, 9))
-    check_calls(covered, *((x, n) for n in (8, 5, 8, 5, 1, 5)), tolerance=1e-13)
-    assert all(isinstance(one, Steps) and one.fits for one in steps)
