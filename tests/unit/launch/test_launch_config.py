@@ -149,7 +149,7 @@ def test_checks_are_a_bool() -> None:
     assert kernel.checks is None
 
 
-@pytest.mark.parametrize("value", [0, 1, -1, 2**40, True, 0.0, 10**30, np.int64(0)])
+@pytest.mark.parametrize("value", [1, -1, 2**40, True, 0.0, 10**30, np.int64(1)])
 def test_a_pointer_is_no_number(value: Any) -> None:
     with pytest.raises(KernelToolkitError):
         RAW(1, 1, (value,))
