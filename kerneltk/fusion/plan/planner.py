@@ -383,8 +383,9 @@ class Planner:
 
     def _call(self, node: Call) -> None:
         operands, options = self._operands(node), node.options
-        if node.function == "reshape" and not options:
-            options = (("copies", self._is_written_later(operands.leaves[0, 0, ()])),)
+        if node.function in ("reshape", "sliding_window_view") and ("copies", True) not in options:
+            written = self._is_written_later(operands.leaves[0, 0, ()])
+            options = (*options, ("copies", written))
         target = Target(self.new_array())
         kernel = LibraryCall(node.function, options)
         self._steps.append(Step(kernel, operands, [target], [node], node.shape))

@@ -314,6 +314,11 @@ def _reshaped(library: Any, shape: Sequence[int], array: Any, copies: bool) -> A
     return found.copy() if copies and library.may_share_memory(found, array) else found
 
 
+def _windows(library: Any, shape: Any, array: Any, copies: bool, **options: Any) -> Any:
+    found = library.lib.stride_tricks.sliding_window_view(array, **options)
+    return found.copy() if copies else found
+
+
 def _einsum(library: Any, shape: Any, *arrays: Any, subscripts: str, optimize: bool) -> Any:
     return library.asarray(library.einsum(subscripts, *arrays, optimize=optimize))
 
@@ -379,9 +384,7 @@ _OWN: dict[str, Callable[..., Any]] = {
     "put": _put,
     "choose": _chosen,
     "diagonal": lambda library, shape, array, **options: array.diagonal(**options).copy(),
-    "sliding_window_view": lambda library, shape, array, **options: (
-        library.lib.stride_tricks.sliding_window_view(array, **options).copy()
-    ),
+    "sliding_window_view": _windows,
 }
 
 

@@ -72,6 +72,16 @@ def test_a_reshaped_argument_is_a_view_of_it() -> None:
         return x.reshape(2, 3)
 
     assert np.shares_memory(kerneltk.fuse(after)(x), x)
+    windows = np.lib.stride_tricks.sliding_window_view
+    assert np.shares_memory(kerneltk.fuse(lambda x: windows(x, 3))(x), x)
+
+    def before(x: Any) -> Any:
+        sums = windows(x, 3).sum(-1)
+        x[:2] = 7
+        return sums, windows(x, 3)
+
+    for one, other in zip(kerneltk.fuse(before)(x.copy()), before(x.copy()), strict=True):
+        np.testing.assert_array_equal(one, other)
 
     def before(x: Any) -> Any:
         y = x.reshape(2, 3) + 1
