@@ -430,16 +430,22 @@ class RawProgram:
         found: _Findings = _Findings(),  # noqa: B008  (it is frozen)
     ) -> TranslationUnit:
         """Return the translation unit for a backend, without what its compilers have found."""
-        requests = [r for r in self.requests() if r.expression not in found.left_out]
+        requests = self._requested(found)
         if found.c_symbols:
             requests = [replace(r, symbol=found.c_symbols.get(r.expression, "")) for r in requests]
         source = found.reduced or self.source
-        if found.refusals is None:
-            return source.unit(backend, requests)
-        wanted = [r for r in requests if not _refusal_of(plain_name(r.expression), found.refused)]
-        return source.unit(backend, wanted, found.refusals)
+        return source.unit(backend, requests, found.refusals)
 
-    def _refused_requests(self, error: CompileError) -> dict[str, str] | None:
+    def _requested(self, found: _Findings) -> list[Request]:
+        """Return what is asked of a unit, in order: all but what was left out or refused before."""
+        return [
+            r
+            for r in self.requests()
+            if r.expression not in found.left_out
+            and not _refusal_of(plain_name(r.expression), found.refused)
+        ]
+
+    def _refused_requests(self, found: _Findings, error: CompileError) -> dict[str, str] | None:
         """Return the names that the compiler did not know, and its message for each; None if the
         source itself is wrong.
 
@@ -447,16 +453,17 @@ class RawProgram:
         """
         from kerneltk.core.diagnostics import read_log  # only who has an error needs it
 
-        requests = [request.expression for request in self.requests()]
-        by_spelling = {"".join(r.spelled.split()): r.expression for r in self.requests()}
+        asked_for = self._requested(found)
+        requests = [request.expression for request in asked_for]
+        by_spelling = {"".join(r.spelled.split()): r.expression for r in asked_for}
         refused: dict[str, str] = {}
-        for found in read_log(error.log):
-            if any(location.file == GROUPS for location in found.locations):
+        for one in read_log(error.log):
+            if any(location.file == GROUPS for location in one.locations):
                 continue  # a member has an error of its own
-            lines = {at.line for at in found.locations if at.file == REQUESTS}
+            lines = {at.line for at in one.locations if at.file == REQUESTS}
             # Behind the lines that ask for kernels are others.
             names = [name for line, name in enumerate(requests, 1) if line in lines]
-            for location in found.locations:
+            for location in one.locations:
                 if location.file == _NVRTC_NAMES:
                     asked = "".join((location.shown or "").partition("nv_mangled_name")[2].split())
                     name = by_spelling.get(asked.removeprefix("&"))
@@ -466,7 +473,7 @@ class RawProgram:
             if not names:
                 return None
             for name in names:
-                refused.setdefault(name, self._told(found))
+                refused.setdefault(name, self._told(one))
         return refused or None
 
     def _told(self, found: Diagnostic) -> str:
@@ -569,7 +576,7 @@ class RawProgram:
         part = refused_part(error.log, self.source.host_parts)
         if part is not None and is_host:
             raise part.error(title) from None
-        refused = self._refused_requests(error)
+        refused = self._refused_requests(found, error)
         if refused is None or refused.keys() <= found.left_out.keys():
             more = (self._refusing(found, error) if is_host else None) or self._reduce(found, error)
             if more is None:
