@@ -486,17 +486,26 @@ def stencils(draw: Any) -> tuple[tuple[int, int], tuple[int, ...], int, list[tup
     ), begins, draw(st.sampled_from([None, 32, 100]))  # fmt: skip
 
 
-@drawn(stencils(), st.sampled_from(["f1", "f4", "i8"]), st.booleans(), few=400, many=500)
+@drawn(
+    stencils(), st.sampled_from(["f1", "f4", "i8"]), st.booleans(), st.booleans(),
+    few=400, many=500,
+)  # fmt: skip
 def test_views_of_one_array_are_reached_once(
     stencil: tuple[Any, tuple[int, ...], int, list[tuple[int, ...]], Any],
     written: str,
     turned: bool,
+    moved: bool,
 ) -> None:
     (size, offset), shape, more, begins, block = stencil
     dtype = {1: "i1", 2: "f2", 4: "f4", 8: "f8", 16: "c16"}[size]
-    whole = ArraySpec.make(dtype, [n + more for n in shape])
+    extents = [n + more for n in shape]
+    if moved and len(shape) == 3:  # the first axis is dense
+        *inner, first = ArraySpec.make(dtype, [*extents[1:], extents[0]]).strides
+        steps = (first, *inner)
+    else:
+        steps = ArraySpec.make(dtype, extents).strides
     sign = -1 if turned else 1
-    strides = (*whole.strides[:-1], sign * size)
+    strides = (*steps[:-1], sign * steps[-1])
     places = [sum(b * step for b, step in zip(own, strides, strict=True)) for own in begins]
     specs = [
         ArraySpec.make(dtype, shape, strides=strides, offset=offset + place) for place in places
