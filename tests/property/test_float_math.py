@@ -35,10 +35,11 @@ def arguments(limit: float) -> np.ndarray:
 
 
 @pytest.mark.one_in(12)
+@pytest.mark.parametrize("options", [(), ("--fmad=false",)], ids=["fma", "as-in-fuse"])
 @pytest.mark.parametrize("name", LIMITS)
-def test_every_exponent(name: str) -> None:
+def test_every_exponent(name: str, options: tuple[str, ...]) -> None:
     x = np.concatenate([arguments(limit) for limit in (1, 3, 120, 1e5, 2e6)])
-    kernel = kerneltk.ElementwiseKernel("float32 x", "float32 y", f"y = {name}(x)")
+    kernel = kerneltk.ElementwiseKernel("float32 x", "float32 y", f"y = {name}(x)", options=options)
     found = kernel(x)
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")

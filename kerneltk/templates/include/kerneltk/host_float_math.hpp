@@ -44,13 +44,22 @@ KERNELTK_LIBRARY(cbrt, KERNELTK_VECTOR_235)
 constexpr float infinity = __builtin_huge_valf();
 constexpr float smallest_normal = 1.17549435e-38f;
 
-KERNELTK_ALWAYS_INLINE float fused(float a, float b, float c) {
 #if defined(__FMA__) || defined(__aarch64__)
-    return __builtin_fmaf(a, b, c);
-#else
-    return static_cast<float>(static_cast<double>(a) * b + c);
-#endif
+KERNELTK_ALWAYS_INLINE float fused(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+// x - n pi.
+KERNELTK_ALWAYS_INLINE float less_multiple(float x, float n) {
+    const float r = fused(n, 8.74227766e-8f, fused(n, -3.14159274f, x));
+    return fused(n, 3.430249e-15f, r);
 }
+#else
+// For fused functions g++ has no fused multiply-adds. A constant whose product must be exact has few digits (`rest`),
+// or the product is a double's.
+KERNELTK_ALWAYS_INLINE float fused(float a, float b, float c) { return a * b + c; }
+KERNELTK_ALWAYS_INLINE float less_multiple(float x, float n) {
+    const double m = n, r = x - m * 3.14159274f + m * 8.74227766e-8f;
+    return static_cast<float>(r + m * 3.430249e-15f);
+}
+#endif
 KERNELTK_ALWAYS_INLINE float power_of_two(int n) {  // -127 < n < 128
     const int bits = (n + 127) << 23;
     float x;
@@ -112,8 +121,7 @@ struct angle {
 };
 KERNELTK_ALWAYS_INLINE angle reduced(float x, float shift) {
     const float n = __builtin_rintf(fused(x, 0.318309886f, -shift)) + shift;
-    const float r = fused(n, 8.74227766e-8f, fused(n, -3.14159274f, x));
-    return {fused(n, 3.430249e-15f, r), n};
+    return {less_multiple(x, n), n};
 }
 // Angles that the vector functions leave to one call per element, and that `reduced` takes.
 KERNELTK_ALWAYS_INLINE bool is_wide(float x) {
