@@ -107,6 +107,36 @@ def test_fused_functions_include_them() -> None:
         assert ("host_float_math.hpp" in unit.source) == (backend == "host")
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_exponentials_of_masked_values(dtype: Any) -> None:
+    rng = np.random.default_rng(0)
+    edges = [0, -0.0, 88.7, 709.78, 709.79, np.inf, -708.3, -708.5, -744.5, -745.1, -745.8, -745.9,
+             -1e9, -np.inf, np.nan, 1e-310, -104]  # fmt: skip
+    x = np.concatenate([edges, rng.uniform(-760, 760, 4000), rng.uniform(-1, 1, 4000)])
+    x, mask = x.astype(dtype), rng.random(len(x)) < 0.3
+
+    def chosen(x: Any, mask: Any) -> Any:
+        return np.exp(np.where(mask, -np.inf, x))
+
+    def softmax(x: Any, mask: Any) -> Any:
+        e = np.exp(np.where(mask, -1e9, x) - 3)
+        return e / e.sum(-1, keepdims=True)
+
+    rows = rng.normal(size=(40, 70)).astype(dtype), rng.random((40, 70)) < 0.3
+    tolerance = 4 * np.finfo(dtype).eps
+    for function, arguments in ((chosen, (x, mask)), (softmax, rows)):
+        fused = kerneltk.fuse(function)
+        with np.errstate(all="ignore"):
+            np.testing.assert_allclose(
+                fused(*arguments), function(*arguments), rtol=tolerance, atol=1e-323
+            )
+        (unit,) = fused.translation_units(*arguments, backend="host")
+        assert "float_math::exp(" in unit.source
+    alone = kerneltk.fuse(lambda x: np.exp(x - x.max(-1, keepdims=True)))
+    (unit,) = alone.translation_units(rows[0], backend="host")
+    assert "float_math" not in unit.source
+
+
 def test_the_library_s_declarations_and_addresses() -> None:
     kernel = kerneltk.ElementwiseKernel(
         "float32 x",

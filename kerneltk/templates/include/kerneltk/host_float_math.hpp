@@ -4,7 +4,7 @@
 // that loops stay vectorised. Exponentials are computed here. Errors: tests/property/test_float_math.py.
 //
 // In code that is not vectorised these are two to five times slower than the library's: included for expressions
-// without loops and exits alone.
+// without loops and exits alone, and for generated rows whose values are chosen.
 //
 // Argument reduction: Cody and Waite, Software Manual for the Elementary Functions, 1980, with fused multiply-adds.
 // The polynomials are minimax fits of this project.
@@ -94,7 +94,8 @@ KERNELTK_ALWAYS_INLINE float exponential(float r, int n) {
     p = fused(p, r, 0.5f);
     p = fused(p, r * r, r) + 1.0f;
     const int half = n >> 1;
-    return p * power_of_two(half) * power_of_two(n - half);
+    // Products that become zero by rounding take as long as denormal ones: there the factor is zero.
+    return p * power_of_two(half) * either(n > -151, power_of_two(n - half), 0.0f);
 }
 // The rest of x by n log(2).
 KERNELTK_ALWAYS_INLINE float rest(float x, float n) {
@@ -114,8 +115,8 @@ KERNELTK_ALWAYS_INLINE operand normal(float x) {
             usual ? 0.0f : special};
 }
 
-// x less the nearest multiple n pi of pi (`shift` 0) or odd multiple of pi/2 (1/2). The first product, with 24 digits of
-// pi, leaves an exact difference where |n| < 2^20.
+// x less the nearest multiple n pi of pi (`shift` 0) or odd multiple of pi/2 (1/2). The first product of
+// `less_multiple`, with 24 digits of pi, leaves an exact difference where |n| < 2^20.
 struct angle {
     float r, n;
 };
@@ -236,6 +237,29 @@ KERNELTK_ALWAYS_INLINE float cbrt(float x) {
     return either(usual, y * either(small, 0.00390625f, 1.0f), x);
 }
 
+// Of doubles, for generated code, which names it: masked elements are often -1e9 or -infinity. Larger ones than 708,
+// and those with denormal results, are left to one call per element.
+#ifdef __clang__
+KERNELTK_ALWAYS_INLINE double library_exp(double x) { return __builtin_exp(x); }
+#else
+extern "C" double library_exp(double) noexcept __asm__("exp") __attribute__((const)) KERNELTK_VECTOR;
+#endif
+KERNELTK_ALWAYS_INLINE double when(bool condition, double a) {  // else zero
+    long long x;
+    __builtin_memcpy(&x, &a, sizeof(x));
+    x &= -static_cast<long long>(condition);
+    __builtin_memcpy(&a, &x, sizeof(x));
+    return a;
+}
+KERNELTK_ALWAYS_INLINE double exp(double x) {
+    const bool counts = x > -745.83;
+    return when(counts, library_exp(when(counts, x))) + when(x != x, x);
+}
+template <class T>
+KERNELTK_ALWAYS_INLINE auto exp(T x) {
+    return ::exp(x);
+}
+
 }  // namespace kerneltk::float_math
 
 // These are preferred to the templates of host_math.hpp. An integer counts as a double.
@@ -254,4 +278,8 @@ KERNELTK_EACH(KERNELTK_OF_FLOATS)
 #undef KERNELTK_EACH
 #undef KERNELTK_OF_FLOATS
 #undef KERNELTK_ALWAYS_INLINE
+#else
+namespace kerneltk::float_math {
+using ::exp;
+}
 #endif
