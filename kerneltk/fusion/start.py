@@ -640,6 +640,7 @@ def _has_attribute(outside: Outside, value: Any, name: str) -> bool:
     """Python's ``hasattr``, but for traced values."""
     if not isinstance(value, Lazy):
         outside.read_attribute(value, name)  # here it is no read of the user's
+        outside.attribute(outside.follow(outside.originals.get(id(value), value)), name)
         return hasattr(value, name)
     return any(name in vars(base) for base in _plain_kind(value).__mro__)
 

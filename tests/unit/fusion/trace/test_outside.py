@@ -286,6 +286,12 @@ ATTRIBUTES: dict[str, tuple[Any, Any, list[Callable[[Any], object]]]] = {
     "of an object's class, later": (
         Late(), of_rate, [lambda a, c=c: c(type(a)) for c in LATE_RATES],  # type: ignore[misc]
     ),
+    "of a class, asked for alone": (
+        type("Asked", (), {}), lambda x, a: x * (2 if hasattr(a, "rate") else 1), LATE_RATES,
+    ),
+    "of a function, asked for alone": (
+        lambda x: x, lambda x, a: x * (2 if hasattr(a, "rate") else 1), LATE_RATES,
+    ),
     "of a cached property": (Cached(), of_rate, setting("rate", 5.0, delete=True)),
     "of a function": (with_rate(lambda x: x), lambda x, a: a(x) * a.rate, OTHER_RATES),
     "of a partial": (with_rate(functools.partial(helper)), of_rate, OTHER_RATES),
