@@ -238,12 +238,8 @@ KERNELTK_ALWAYS_INLINE float cbrt(float x) {
 }
 
 // Of doubles, for generated code, which names it: masked elements are often -1e9 or -infinity. Larger ones than 708,
-// and those with denormal results, are left to one call per element.
-#ifdef __clang__
-KERNELTK_ALWAYS_INLINE double library_exp(double x) { return __builtin_exp(x); }
-#else
-extern "C" double library_exp(double) noexcept __asm__("exp") __attribute__((const)) KERNELTK_VECTOR;
-#endif
+// and those with denormal results, are left to one call per element. `::exp` is a builtin: where the result of another
+// declaration, as those above, is chosen, GCC makes a branch and no vectors.
 KERNELTK_ALWAYS_INLINE double when(bool condition, double a) {  // else zero
     long long x;
     __builtin_memcpy(&x, &a, sizeof(x));
@@ -253,7 +249,7 @@ KERNELTK_ALWAYS_INLINE double when(bool condition, double a) {  // else zero
 }
 KERNELTK_ALWAYS_INLINE double exp(double x) {
     const bool counts = x > -745.83;
-    return when(counts, library_exp(when(counts, x))) + when(x != x, x);
+    return when(counts, ::exp(when(counts, x))) + when(x != x, x);
 }
 template <class T>
 KERNELTK_ALWAYS_INLINE auto exp(T x) {
