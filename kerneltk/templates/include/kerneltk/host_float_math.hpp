@@ -17,29 +17,33 @@
 
 namespace kerneltk::float_math {
 
-// The C library's function, in the vector form that the compiler knows. 'const' lets GCC call it for elements
-// that do not need it.
-#ifdef __clang__
-#define KERNELTK_LIBRARY(name, vector) \
+// The C library's functions, in the vector forms that the compiler knows. Of a choice of a call GCC makes vectors where
+// it is a builtin. But builtins of sin and cos of one argument it makes one function of, which has no vector form, and
+// those of logarithms it calls with special arguments: these are declared anew, 'const', so that it calls them for
+// elements that do not need it.
+#define KERNELTK_LIBRARY(name) \
     KERNELTK_ALWAYS_INLINE float library_##name(float x) { return __builtin_##name##f(x); }
+#ifdef __clang__
+#define KERNELTK_DECLARED(name, vector) KERNELTK_LIBRARY(name)
 #else
-#define KERNELTK_LIBRARY(name, vector)                              \
+#define KERNELTK_DECLARED(name, vector)                                \
     extern "C" float library_##name(float) noexcept __asm__(#name "f") \
         __attribute__((const)) vector;
 #endif
-KERNELTK_LIBRARY(log, KERNELTK_VECTOR)
-KERNELTK_LIBRARY(sin, KERNELTK_VECTOR)
-KERNELTK_LIBRARY(cos, KERNELTK_VECTOR)
-KERNELTK_LIBRARY(log2, KERNELTK_VECTOR_235)
-KERNELTK_LIBRARY(log10, KERNELTK_VECTOR_235)
-KERNELTK_LIBRARY(log1p, KERNELTK_VECTOR_235)
-KERNELTK_LIBRARY(sinh, KERNELTK_VECTOR_235)
-KERNELTK_LIBRARY(cosh, KERNELTK_VECTOR_235)
-KERNELTK_LIBRARY(asin, KERNELTK_VECTOR_235)
-KERNELTK_LIBRARY(acos, KERNELTK_VECTOR_235)
-KERNELTK_LIBRARY(atanh, KERNELTK_VECTOR_235)
-KERNELTK_LIBRARY(cbrt, KERNELTK_VECTOR_235)
+KERNELTK_DECLARED(log, KERNELTK_VECTOR)
+KERNELTK_DECLARED(sin, KERNELTK_VECTOR)
+KERNELTK_DECLARED(cos, KERNELTK_VECTOR)
+KERNELTK_DECLARED(log2, KERNELTK_VECTOR_235)
+KERNELTK_DECLARED(log10, KERNELTK_VECTOR_235)
+KERNELTK_LIBRARY(log1p)
+KERNELTK_LIBRARY(sinh)
+KERNELTK_LIBRARY(cosh)
+KERNELTK_LIBRARY(asin)
+KERNELTK_LIBRARY(acos)
+KERNELTK_LIBRARY(atanh)
+KERNELTK_LIBRARY(cbrt)
 #undef KERNELTK_LIBRARY
+#undef KERNELTK_DECLARED
 
 constexpr float infinity = __builtin_huge_valf();
 constexpr float smallest_normal = 1.17549435e-38f;
@@ -238,12 +242,7 @@ KERNELTK_ALWAYS_INLINE float cbrt(float x) {
 }
 
 // Of doubles, for generated code, which names it: masked elements are often -1e9 or -infinity. Larger ones than 708,
-// and those with denormal results, are left to one call per element.
-#ifdef __clang__
-KERNELTK_ALWAYS_INLINE double library_exp(double x) { return __builtin_exp(x); }
-#else
-extern "C" double library_exp(double) noexcept __asm__("exp") __attribute__((const)) KERNELTK_VECTOR;
-#endif
+// and those with denormal results, are left to one call per element. `::exp` is a builtin, as above.
 KERNELTK_ALWAYS_INLINE double when(bool condition, double a) {  // else zero
     long long x;
     __builtin_memcpy(&x, &a, sizeof(x));
@@ -253,7 +252,7 @@ KERNELTK_ALWAYS_INLINE double when(bool condition, double a) {  // else zero
 }
 KERNELTK_ALWAYS_INLINE double exp(double x) {
     const bool counts = x > -745.83;
-    return when(counts, library_exp(when(counts, x))) + when(x != x, x);
+    return when(counts, ::exp(when(counts, x))) + when(x != x, x);
 }
 template <class T>
 KERNELTK_ALWAYS_INLINE auto exp(T x) {
