@@ -159,7 +159,12 @@ def _is_for_vector_loops(definition: KernelDefinition) -> bool:
     source = _NO_CODE.sub("", definition.preamble)
     if _CALLS_FLOAT_MATH.search(source) is None or _BRANCHES.search(source) is not None:
         return False
-    return is_alone or "?" in source
+    return is_alone or _chooses(source)
+
+
+def _chooses(source: str) -> bool:
+    """Whether generated source, without comments, chooses values."""
+    return "?" in source
 
 
 def _takes_addresses_of_bools(specialization: Specialization) -> bool:
@@ -242,7 +247,7 @@ def template_input(specialization: Specialization) -> TemplateInput:
         includes.append("#define _kt_noinline __attribute__((__noinline__))\n")
         preamble = NO_INLINE.sub("_kt_noinline", preamble)
     headers = _headers(specialization, specialization.headers())
-    if "host_float_math.hpp" in headers and "?" in preamble:
+    if "host_float_math.hpp" in headers and _chooses(_NO_CODE.sub("", preamble)):
         preamble = _EXP.sub("::kerneltk::float_math::exp(", preamble)
     context = {
         "headers": headers,

@@ -177,6 +177,7 @@ def plain_name(expression: str) -> str:
     """Return a name expression without template arguments, of a mangled name its function:
     ``"ns::f"`` of ``"ns::f<float>"``.
     """
+    # Asked here, too, so that first calls of other kernels need no symbols.
     name = demangled(expression)[0] if expression.startswith("_Z") else expression
     return name.partition("<")[0].strip()
 

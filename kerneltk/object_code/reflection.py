@@ -480,9 +480,10 @@ def read_reflection(
 
 def _member(data: bytes, index: int) -> bytes:
     """Return one of the descriptions that follow each other. Raises ValueError for damaged ones."""
-    start = 0
-    for _ in range(index):
-        start += max(int.from_bytes(data[start + 4 : start + 8], "little"), _HEAD.size)
-    if start + _HEAD.size > len(data):
-        raise ValueError("The description of types is cut off.")
-    return data[start : start + _HEAD.unpack_from(data, start)[1]]
+    start = length = 0
+    for _ in range(index + 1):
+        start += length
+        if start + _HEAD.size > len(data):
+            raise ValueError("The description of types is cut off.")
+        length = max(_HEAD.unpack_from(data, start)[1], _HEAD.size)
+    return data[start : start + length]

@@ -228,7 +228,8 @@ def spread_total(name: str, ctype: str, mapped: str, count: str, is_half: bool =
     if is_half:
         value = f"{ctype_cast('float')}({mapped})"
         wide = f"{ctype_cast('double')}({value})"
-        total, squares, least, most = (f"{name}_{part}" for part in _PARTS_OF_HALVES)
+        total, squares = f"{name}_sum", f"{name}_squares"
+        least, most = f"{name}_least", f"{name}_most"
         return Total(
             (("double", total), ("double", squares), ("float", least), ("float", most)),
             (wide, f"kerneltk::squared({wide})", value, value),
@@ -269,9 +270,6 @@ def spread_total(name: str, ctype: str, mapped: str, count: str, is_half: bool =
         f"kerneltk::spread(a.{total}, a.{squares}, a.{count})",
         ("spread.hpp",),
     )
-
-
-_PARTS_OF_HALVES = ("sum", "squares", "least", "most")
 
 
 @record
