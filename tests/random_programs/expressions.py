@@ -192,7 +192,7 @@ class Expressions:
                 return Expr(text, text, "complex", is_known=True)
             text = rng.choice(
                 ["0.5", "2.0", "(-1.25)", "0.1", "3.0", "7.5", "0.0", "(-0.0)", "math.inf",
-                 "np.pi", "math.nan", "(-np.inf)", "1e30", "1e-9"]
+                 "np.pi", "math.nan", "(-np.inf)", "6e4" if kind == "float16" else "1e30", "1e-9"]
             )  # fmt: skip
             return Expr(text, text, "float", is_known=True)
         if "SIZE" in [v.name for v in known] and rng.random() < 0.1:
