@@ -96,6 +96,19 @@ def test_numpy_arrays_are_taken_as_they_are(backend: Any) -> None:
     np.testing.assert_array_equal(c, np.arange(100) + 1)
 
 
+@pytest.mark.gpu
+def test_numpy_arrays_beside_those_on_a_gpu_are_copied_there_and_back() -> None:
+    a, b, c = cuda.to_device(np.ones(100)), np.arange(100.0), np.zeros(200)[::2]
+    for stream in (0, cuda.stream()):
+        c[:] = 0
+        add_vectors[4, 32, stream](a, b, c)
+        np.testing.assert_array_equal(c, np.arange(100) + 1)
+    b.flags.writeable = False
+    for arguments in ((a, b, c), (a, c, c), (a, c[:50], c[49:])):
+        with pytest.raises(ArgumentTypeError, match="is in host memory"):
+            add_vectors[4, 32](*arguments)
+
+
 # -- device functions ----------------------------------------------------------------------------
 
 

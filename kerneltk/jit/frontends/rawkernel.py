@@ -346,11 +346,12 @@ class JitKernel(Decorated):
     """
 
     _distinguished, _verb = "argument types and shapes", "launch"
+    _dispatcher_type = JitDispatcher
 
     def __init__(self, definition: Definition, adapt: Adapt | None = None) -> None:
         self._definition = definition
         functools.update_wrapper(self, definition.function)
-        self._dispatcher = JitDispatcher(
+        self._dispatcher = self._dispatcher_type(
             self.name,
             functools.partial(getattr, definition, "paths"),
             self._specialized,

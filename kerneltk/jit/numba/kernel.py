@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
+from itertools import combinations
 from typing import Any
+
+import numpy as np
 
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, KernelToolkitError
 from kerneltk.interop.streams import stream_in_brackets
@@ -15,7 +19,8 @@ from kerneltk.jit.frontends.rawkernel import (
     checked_bounds,
     checked_function,
 )
-from kerneltk.jit.numba.host_arrays import get_current_device
+from kerneltk.jit.launch.launcher import JitDispatcher
+from kerneltk.jit.numba import host_arrays
 from kerneltk.jit.numba.options import (
     Parsed,
     checked_options,
@@ -38,11 +43,42 @@ _INSTEAD = {
 _THREADS = 256
 
 
+class CudaDispatcher(JitDispatcher):
+    """Launches a kernel; beside arrays on a GPU, NumPy's are copied there and back, as by numba."""
+
+    __slots__ = ()
+
+    def _dispatch(
+        self, way: Any, grid: Any, block: Any, args: Any, shared: Any = 0, stream: Any = None
+    ) -> None:
+        args = tuple(args)
+        host = {k: value for k, value in enumerate(args) if isinstance(value, np.ndarray)}
+        if (
+            not host
+            or self._records
+            or not any(hasattr(value, "__cuda_array_interface__") for value in args)
+            # Copies would lose a write to a read-only array, and one to an array that overlaps.
+            or not all(value.flags.writeable for value in host.values())
+            or any(np.may_share_memory(*pair) for pair in combinations(host.values(), 2))
+        ):
+            super()._dispatch(way, grid, block, args, shared, stream)
+            return
+        gpu = host_arrays.library()
+        with nullcontext() if stream is None else gpu.order(gpu.external_stream(stream)):
+            copies = {k: gpu.copied(value, True, None, 0) for k, value in host.items()}
+            own = tuple(copies.get(k, value) for k, value in enumerate(args))
+            super()._dispatch(way, grid, block, own, shared, stream)
+            for k, copy in copies.items():
+                copy.copy_to_host(host[k])
+
+
 class CudaKernel(JitKernel):
     """A kernel that is launched as ``kernel[griddim, blockdim, stream, sharedmem](*args)``.
 
     Made by :func:`jit`; its arguments are turned into what the signature says.
     """
+
+    _dispatcher_type = CudaDispatcher
 
     def __init__(self, definition: Definition, signature: tuple[Parsed, ...] | None = None) -> None:
         super().__init__(definition, None if signature is None else self.adapted)
@@ -81,7 +117,7 @@ class CudaKernel(JitKernel):
         many as fit if one does.
         """
         as_extents(blockdim, "block", self.name)
-        return int(get_current_device().MULTIPROCESSOR_COUNT)
+        return int(host_arrays.get_current_device().MULTIPROCESSOR_COUNT)
 
     def specialize(self, *args: Any) -> CudaKernel:
         """Return the kernel itself, if the function fits such arguments: launches choose what is
