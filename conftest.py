@@ -8,6 +8,7 @@ Where Python is to write no bytecode, it goes to the run's directory: each of th
 processes that tests start would compile the package, for half a second.
 """
 
+import atexit
 import gc
 import os
 import shutil
@@ -20,6 +21,8 @@ import pytest
 _is_worker = "PYTEST_XDIST_WORKER" in os.environ
 if not _is_worker:
     _directory = tempfile.mkdtemp(prefix="kerneltk-tests-")
+    # Exit handlers that are registered later, which may write to the cache, run before this one.
+    atexit.register(shutil.rmtree, _directory, ignore_errors=True)
     os.environ["KERNELTK_CACHE_DIR"] = os.path.join(_directory, "cache")
     if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
         os.environ["PYTHONPYCACHEPREFIX"] = os.path.join(_directory, "bytecode")
@@ -38,8 +41,3 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.enable()
         gc.freeze()
-
-
-def pytest_unconfigure(config: pytest.Config) -> None:
-    if not _is_worker:
-        shutil.rmtree(_directory, ignore_errors=True)
