@@ -46,12 +46,8 @@ static __device__ __forceinline__ long long row_index(long long& rest, long long
     }
 }
 
-struct dense_row {
-    static constexpr bool value = true;
-};
-struct any_row {
-    static constexpr bool value = false;
-};
+using dense_row = true_type;
+using any_row = false_type;
 
 #ifdef __CUDACC_RTC__
 

@@ -258,24 +258,6 @@ public:
 
 // The bits of numbers as radix sorts take them, and in their order (CUB's util_type.cuh).
 enum Category { NOT_A_NUMBER, SIGNED_INTEGER, UNSIGNED_INTEGER, FLOATING_POINT };
-namespace kerneltk_details {
-template <int>
-struct unsigned_bits {
-    using type = unsigned char;
-};
-template <>
-struct unsigned_bits<2> {
-    using type = unsigned short;
-};
-template <>
-struct unsigned_bits<4> {
-    using type = unsigned int;
-};
-template <>
-struct unsigned_bits<8> {
-    using type = unsigned long long;
-};
-}  // namespace kerneltk_details
 template <class T, bool IS_NUMBER = ::kerneltk::is_number<T>::value>
 struct Traits {
     static constexpr Category CATEGORY = NOT_A_NUMBER;
@@ -283,7 +265,7 @@ struct Traits {
 };
 template <class T>
 struct Traits<T, true> {
-    using UnsignedBits = typename kerneltk_details::unsigned_bits<sizeof(T)>::type;
+    using UnsignedBits = ::kerneltk::word_of<sizeof(T)>;
     static constexpr bool is_integer = ::kerneltk::is_integer<T>::value || __is_same(T, bool);
     static constexpr Category CATEGORY = !is_integer        ? FLOATING_POINT
                                          : T(-1) < T(0) ? SIGNED_INTEGER

@@ -49,34 +49,20 @@ inline void meet_at(place p, unsigned int number, bool stores) {
 }
 
 template <class T>
-struct is_volatile {
-    static constexpr bool value = false;
-};
+struct is_volatile : false_type {};
 template <class T>
-struct is_volatile<volatile T> {
-    static constexpr bool value = true;
-};
+struct is_volatile<volatile T> : true_type {};
 template <class T>
-struct is_volatile<const volatile T> {
-    static constexpr bool value = true;
-};
+struct is_volatile<const volatile T> : true_type {};
 // An array is not accessed as a whole.
 template <class T, size_t N>
-struct is_volatile<volatile T[N]> {
-    static constexpr bool value = false;
-};
+struct is_volatile<volatile T[N]> : false_type {};
 template <class T, size_t N>
-struct is_volatile<const volatile T[N]> {
-    static constexpr bool value = false;
-};
+struct is_volatile<const volatile T[N]> : false_type {};
 template <class T>
-struct is_volatile<volatile T[]> {
-    static constexpr bool value = false;
-};
+struct is_volatile<volatile T[]> : false_type {};
 template <class T>
-struct is_volatile<const volatile T[]> {
-    static constexpr bool value = false;
-};
+struct is_volatile<const volatile T[]> : false_type {};
 template <class T>
 struct is_volatile<T&> : is_volatile<T> {};
 template <class T>

@@ -5,21 +5,6 @@
 
 namespace kerneltk::jit {
 
-template <int SIZE>
-struct word_of;
-template <>
-struct word_of<2> {
-    using type = unsigned short;
-};
-template <>
-struct word_of<4> {
-    using type = unsigned int;
-};
-template <>
-struct word_of<8> {
-    using type = unsigned long long;
-};
-
 template <class T, class Word>
 __device__ __forceinline__ T from_bits(Word bits) {
     T value;
@@ -36,7 +21,7 @@ __device__ __forceinline__ Word to_bits(const T& value) {
 // Sets *p to update(*p) and returns what it held.
 template <class T, class F>
 __device__ inline T update(T* p, F next) {
-    using word = typename word_of<sizeof(T)>::type;
+    using word = word_of<sizeof(T)>;
     word* const place = reinterpret_cast<word*>(p);
     word seen = *const_cast<volatile word*>(place);
     for (;;) {
@@ -131,13 +116,13 @@ KERNELTK_JIT_BITWISE(atomic_xor, atomicXor)
 
 template <class T>
 __device__ inline T atomic_exch(T* p, T value) {
-    using word = typename word_of<sizeof(T)>::type;
+    using word = word_of<sizeof(T)>;
     return from_bits<T>(atomicExch(reinterpret_cast<word*>(p), to_bits<word>(value)));
 }
 // Equal as numbers, except that what is stored must be what was seen, bit by bit.
 template <class T>
 __device__ inline T atomic_cas(T* p, T expected, T value) {
-    using word = typename word_of<sizeof(T)>::type;
+    using word = word_of<sizeof(T)>;
     return from_bits<T>(
         atomicCAS(reinterpret_cast<word*>(p), to_bits<word>(expected), to_bits<word>(value)));
 }

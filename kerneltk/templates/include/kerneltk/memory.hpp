@@ -1,22 +1,13 @@
 // Moving elements with accesses of a stated width.
 #pragma once
+#include <kerneltk/traits.hpp>
 
 namespace kerneltk {
 
 #ifdef __CUDACC_RTC__
 template <int BYTES>
-struct chunk;
-template <>
-struct chunk<1> {
-    using type = unsigned char;
-};
-template <>
-struct chunk<2> {
-    using type = unsigned short;
-};
-template <>
-struct chunk<4> {
-    using type = unsigned int;
+struct chunk {
+    using type = word_of<BYTES>;
 };
 template <>
 struct chunk<8> {

@@ -3,6 +3,13 @@
 
 namespace kerneltk {
 
+struct true_type {
+    static constexpr bool value = true;
+};
+struct false_type {
+    static constexpr bool value = false;
+};
+
 template <bool B, class T = int>
 struct enable_if {};
 template <class T>
@@ -20,19 +27,21 @@ struct conditional<false, T, F> {
 };
 
 template <class A, class B>
-struct is_same {
-    static constexpr bool value = false;
-};
+struct is_same : false_type {};
 template <class A>
-struct is_same<A, A> {
-    static constexpr bool value = true;
-};
+struct is_same<A, A> : true_type {};
+
+// The unsigned integer of a size (bytes).
+template <int SIZE>
+using word_of = typename conditional<
+    SIZE == 8, unsigned long long,
+    typename conditional<SIZE == 4, unsigned int,
+                         typename conditional<SIZE == 2, unsigned short,
+                                              unsigned char>::type>::type>::type;
 
 // Types that are rounded from a float: specialised by the headers of the 16-bit types.
 template <class T>
-struct is_small_float {
-    static constexpr bool value = false;
-};
+struct is_small_float : false_type {};
 
 // Types that arithmetic operators take.
 template <class T>
