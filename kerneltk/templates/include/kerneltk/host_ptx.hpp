@@ -47,13 +47,9 @@ __forceinline__ void put(bool& to, const T& value) {
 }
 
 template <class T>
-struct is_pointer {
-    static constexpr bool value = false;
-};
+struct is_pointer : false_type {};
 template <class T>
-struct is_pointer<T*> {
-    static constexpr bool value = true;
-};
+struct is_pointer<T*> : true_type {};
 
 // The statement's operands: a C++ value as a register, and back.
 template <class Register, class T>
@@ -436,26 +432,21 @@ __forceinline__ double copy_sign(double sign, double size) { return __builtin_co
 #define KERNELTK_PTX_INTEGRAL(direction, function)                                        \
     __forceinline__ float integral_##direction(float x) { return __builtin_##function##f(x); } \
     __forceinline__ double integral_##direction(double x) { return __builtin_##function(x); }
+#define KERNELTK_PTX_DIRECTED(direction, function, sign)                                  \
+    KERNELTK_PTX_INTEGRAL(direction, function)                                            \
+    template <class F, class I>                                                           \
+    __forceinline__ F to_float_##direction(I x) {                                         \
+        return kerneltk::directed<F>(x, sign);                                            \
+    }
 KERNELTK_PTX_INTEGRAL(rn, rint)
-KERNELTK_PTX_INTEGRAL(rz, trunc)
-KERNELTK_PTX_INTEGRAL(rd, floor)
-KERNELTK_PTX_INTEGRAL(ru, ceil)
+KERNELTK_PTX_DIRECTED(rz, trunc, 0)
+KERNELTK_PTX_DIRECTED(rd, floor, -1)
+KERNELTK_PTX_DIRECTED(ru, ceil, 1)
+#undef KERNELTK_PTX_DIRECTED
 #undef KERNELTK_PTX_INTEGRAL
 template <class F, class I>
 __forceinline__ F to_float_rn(I x) {
     return static_cast<F>(x);
-}
-template <class F, class I>
-__forceinline__ F to_float_rz(I x) {
-    return kerneltk::directed<F>(x, 0);
-}
-template <class F, class I>
-__forceinline__ F to_float_rd(I x) {
-    return kerneltk::directed<F>(x, -1);
-}
-template <class F, class I>
-__forceinline__ F to_float_ru(I x) {
-    return kerneltk::directed<F>(x, 1);
 }
 // A float of ten bits behind the point, rounded to nearest: ties away from zero, or to even.
 template <bool AWAY, bool FINITE>
