@@ -207,12 +207,8 @@ template <class T>
 __forceinline__ bool is_dense(const part<T, 1>& row) {
     return row.steps[0] == static_cast<long long>(sizeof(T));
 }
-struct dense {
-    static constexpr bool value = true;
-};
-struct apart {
-    static constexpr bool value = false;
-};
+using dense = true_type;
+using apart = false_type;
 
 // The elements of a row have no one in common that is written: iterations are independent.
 #if defined(__clang__)

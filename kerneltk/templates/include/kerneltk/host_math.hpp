@@ -55,21 +55,14 @@ using if_one = typename enable_if<is_number<T>::value && sizeof...(None) == 0>::
 
 // The type that a function of real numbers is computed in (C++17, [cmath.syn] paragraph 2): float for
 // a float or a 16-bit type alone, and double as soon as there is a double or an integer.
-template <bool B>
-struct select_real {
-    using type = double;
-};
-template <>
-struct select_real<true> {
-    using type = float;
-};
 template <class A, class B = A, class C = A>
-using real = typename select_real<is_single<A>::value && is_single<B>::value &&
-                                  is_single<C>::value>::type;
+using real = typename conditional<is_single<A>::value && is_single<B>::value && is_single<C>::value,
+                                  float, double>::type;
 // CUDA has a power of a float by an int.
 template <class A, class B>
 using real_power =
-    typename select_real<is_single<A>::value && (is_single<B>::value || is_same<B, int>::value)>::type;
+    typename conditional<is_single<A>::value && (is_single<B>::value || is_same<B, int>::value),
+                         float, double>::type;
 // Functions of two numbers that are not plainly (double, double).
 template <class A, class B, class... None>
 using if_pair = typename enable_if<is_number<A>::value && is_number<B>::value &&
