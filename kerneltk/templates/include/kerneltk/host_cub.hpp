@@ -168,19 +168,13 @@ public:
 };
 #undef KERNELTK_CUB_CALLBACK
 
-namespace kerneltk_details {
-struct whole_block {
-    static int rank() { return kerneltk_details::rank(); }
-};
-}  // namespace kerneltk_details
-
 template <class T, int X, int N, BlockLoadAlgorithm Algorithm = BLOCK_LOAD_DIRECT, int Y = 1,
           int Z = 1, int = 0>
 class BlockLoad
     : public kerneltk_details::loads<
           T, N,
           kerneltk_details::items_of<X * Y * Z, N, Algorithm == BLOCK_LOAD_STRIPED,
-                                     kerneltk_details::whole_block>> {
+                                     kerneltk_details::block_group>> {
     struct storage_type {};
     KERNELTK_CUB_STORAGE(BlockLoad)
 };
@@ -190,7 +184,7 @@ class BlockStore
     : public kerneltk_details::stores<
           T, N,
           kerneltk_details::items_of<X * Y * Z, N, Algorithm == BLOCK_STORE_STRIPED,
-                                     kerneltk_details::whole_block>> {
+                                     kerneltk_details::block_group>> {
     struct storage_type {};
     KERNELTK_CUB_STORAGE(BlockStore)
 };
