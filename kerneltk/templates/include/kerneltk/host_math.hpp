@@ -21,9 +21,7 @@
 namespace kerneltk {
 
 template <class T>
-struct is_double {
-    static constexpr bool value = is_same<T, double>::value;
-};
+using is_double = is_same<T, double>;
 template <class T>
 struct is_single {
     static constexpr bool value = is_small_float<T>::value || is_same<T, float>::value;
@@ -253,19 +251,20 @@ template <class T, class... None, kerneltk::if_small<T, None...> = 0>
 inline float abs(T x, None...) {
     return __builtin_fabsf(static_cast<float>(x));
 }
-#define KERNELTK_TEST(name)                                                 \
+#define KERNELTK_OF_NUMBER(name, function, Float, Double, Real)             \
     template <int = 0>                                                      \
-    inline bool name(float x) {                                             \
-        return __builtin_##name(x);                                         \
+    inline Float name(float x) {                                            \
+        return function(x);                                                 \
     }                                                                       \
     template <int = 0>                                                      \
-    inline bool name(double x) {                                            \
-        return __builtin_##name(x);                                         \
+    inline Double name(double x) {                                          \
+        return function(x);                                                 \
     }                                                                       \
     template <class T, class... None, kerneltk::if_one<T, None...> = 0>     \
-    inline bool name(T x, None...) {                                        \
-        return __builtin_##name(static_cast<kerneltk::real<T>>(x));         \
+    inline Real name(T x, None...) {                                        \
+        return function(static_cast<kerneltk::real<T>>(x));                 \
     }
+#define KERNELTK_TEST(name) KERNELTK_OF_NUMBER(name, __builtin_##name, bool, bool, bool)
 KERNELTK_TEST(isnan)
 KERNELTK_TEST(isinf)
 KERNELTK_TEST(isfinite)
@@ -368,24 +367,11 @@ inline float cyl_bessel_i1(float x) { return static_cast<float>(bessel_series(x,
 
 }  // namespace kerneltk::math
 
-#define KERNELTK_CUDA_1(name)                                                \
-    template <int = 0>                                                       \
-    inline float name(float x) {                                             \
-        return kerneltk::math::name(x);                                      \
-    }                                                                        \
-    template <int = 0>                                                       \
-    inline double name(double x) {                                           \
-        return kerneltk::math::name(x);                                      \
-    }                                                                        \
-    template <class T, class... None,                                        \
-              typename kerneltk::enable_if<kerneltk::is_number<T>::value &&  \
-                                           sizeof...(None) == 0>::type = 0>  \
-    inline kerneltk::real<T> name(T x, None...) {                            \
-        return kerneltk::math::name(static_cast<kerneltk::real<T>>(x));      \
-    }                                                                        \
-    template <class T, kerneltk::if_number<T> = 0>                           \
-    inline float name##f(T x) {                                              \
-        return kerneltk::math::name(static_cast<float>(x));                  \
+#define KERNELTK_CUDA_1(name)                                                                \
+    KERNELTK_OF_NUMBER(name, kerneltk::math::name, float, double, kerneltk::real<T>)         \
+    template <class T, kerneltk::if_number<T> = 0>                                           \
+    inline float name##f(T x) {                                                              \
+        return kerneltk::math::name(static_cast<float>(x));                                  \
     }
 KERNELTK_CUDA_1(rsqrt)
 KERNELTK_CUDA_1(rcbrt)
@@ -402,6 +388,7 @@ KERNELTK_CUDA_1(normcdfinv)
 KERNELTK_CUDA_1(cyl_bessel_i0)
 KERNELTK_CUDA_1(cyl_bessel_i1)
 #undef KERNELTK_CUDA_1
+#undef KERNELTK_OF_NUMBER
 
 // Two calls rather than the C library's sincos, which has no vector form that compilers use.
 template <class T, kerneltk::if_number<T> = 0, class R>

@@ -104,26 +104,20 @@ struct volatile_target {
     KERNELTK_UPDATE(<<)
     KERNELTK_UPDATE(>>)
 #undef KERNELTK_UPDATE
-    T operator++() const {
-        T value = load();
-        return *this = ++value;
+#define KERNELTK_STEP(op)                    \
+    T operator op() const {                  \
+        T value = load();                    \
+        return *this = op value;             \
+    }                                        \
+    T operator op(int) const {               \
+        T value = load();                    \
+        const T before = value op;           \
+        *this = value;                       \
+        return before;                       \
     }
-    T operator--() const {
-        T value = load();
-        return *this = --value;
-    }
-    T operator++(int) const {
-        T value = load();
-        const T before = value++;
-        *this = value;
-        return before;
-    }
-    T operator--(int) const {
-        T value = load();
-        const T before = value--;
-        *this = value;
-        return before;
-    }
+    KERNELTK_STEP(++)
+    KERNELTK_STEP(--)
+#undef KERNELTK_STEP
 
 private:
     T load() const {
