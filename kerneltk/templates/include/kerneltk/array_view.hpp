@@ -8,10 +8,8 @@ class CArrayIterator;
 namespace kerneltk {
 
 template <class Item>
-struct is_index {
-    static constexpr bool value = is_number<Item>::value && !is_small_float<Item>::value &&
-                                  !is_same<Item, float>::value && !is_same<Item, double>::value;
-};
+struct is_index
+    : truth<is_number<Item>::value && !is_single<Item>::value && !is_double<Item>::value> {};
 
 // How the elements of arrays are referred to.
 template <class T>

@@ -296,11 +296,6 @@ KERNELTK_INTEGER(long long)
 KERNELTK_INTEGER(unsigned long long)
 #undef KERNELTK_INTEGER
 
-template <class T>
-struct identity {
-    using type = T;
-};
-
 // Sets *p to update(*p) and returns what it held. Bits are compared, so that NaN ends as well.
 template <class T, class F>
 inline T atomic_update(T* p, F update) {

@@ -21,12 +21,6 @@
 namespace kerneltk {
 
 template <class T>
-using is_double = is_same<T, double>;
-template <class T>
-struct is_single {
-    static constexpr bool value = is_small_float<T>::value || is_same<T, float>::value;
-};
-template <class T>
 using if_single = typename enable_if<is_single<T>::value>::type;
 template <class T>
 using if_real = typename enable_if<is_single<T>::value || is_double<T>::value>::type;
@@ -41,10 +35,8 @@ using if_small = typename enable_if<is_single<T>::value && !is_same<T, float>::v
 template <class T, class... None>
 using if_enum = typename enable_if<__is_enum(T) && sizeof...(None) == 0>::type;
 template <class T>
-struct is_whole {
-    static constexpr bool value =
-        __is_enum(T) || (is_number<T>::value && !is_single<T>::value && !is_double<T>::value);
-};
+struct is_whole
+    : truth<__is_enum(T) || (is_number<T>::value && !is_single<T>::value && !is_double<T>::value)> {};
 template <class A, class B, class... None>
 using if_enums = typename enable_if<(__is_enum(A) || __is_enum(B)) && is_whole<A>::value &&
                                     is_whole<B>::value && sizeof...(None) == 0>::type;

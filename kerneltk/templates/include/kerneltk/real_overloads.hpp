@@ -10,17 +10,8 @@
 namespace kerneltk {
 
 template <class T>
-struct is_single {
-    static constexpr bool value = is_small_float<T>::value || is_same<T, float>::value;
-};
-template <class T>
-struct is_double {
-    static constexpr bool value = is_same<T, double>::value;
-};
-template <class T>
-struct is_integer {
-    static constexpr bool value = is_number<T>::value && !is_single<T>::value && !is_double<T>::value;
-};
+struct is_integer
+    : truth<is_number<T>::value && !is_single<T>::value && !is_double<T>::value> {};
 template <class T>
 struct is_integer<T*> : false_type {};
 template <class T, class... None>

@@ -3,11 +3,16 @@
 
 namespace kerneltk {
 
-struct true_type {
-    static constexpr bool value = true;
+template <bool B>
+struct truth {
+    static constexpr bool value = B;
 };
-struct false_type {
-    static constexpr bool value = false;
+using true_type = truth<true>;
+using false_type = truth<false>;
+
+template <class T>
+struct identity {
+    using type = T;
 };
 
 template <bool B, class T = int>
@@ -45,15 +50,17 @@ struct is_small_float : false_type {};
 
 // Types that arithmetic operators take.
 template <class T>
-struct is_number {
-    static constexpr bool value =
-        is_small_float<T>::value || !(__is_class(T) || __is_union(T) || __is_enum(T));
-};
+struct is_number
+    : truth<is_small_float<T>::value || !(__is_class(T) || __is_union(T) || __is_enum(T))> {};
 
 template <class A, class B>
-struct is_mixed {
-    static constexpr bool value =
-        is_number<A>::value && is_number<B>::value && !is_same<A, B>::value;
-};
+struct is_mixed
+    : truth<is_number<A>::value && is_number<B>::value && !is_same<A, B>::value> {};
+
+// As mathematical functions take them: numbers of at most 32 bits that are rounded, and doubles.
+template <class T>
+struct is_single : truth<is_small_float<T>::value || is_same<T, float>::value> {};
+template <class T>
+using is_double = is_same<T, double>;
 
 }  // namespace kerneltk
