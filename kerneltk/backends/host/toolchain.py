@@ -636,16 +636,9 @@ def build(
         elif compiler.family == "gcc":
             exact = compiler_workarounds.options_after_internal_error(own, log) or own
         if exact != own or (status != 0 and included):  # messages are those of the whole text
-            code, log = build(
-                name,
-                source,
-                exact,
-                language=language,
-                has_gaps=has_gaps,
-                exported=exported,
-                wrapped=wrapped,
-                prelude=prelude if status == 0 else "",
-            )
+            again = partial(build, language=language, has_gaps=has_gaps, exported=exported)
+            prelude_again = prelude if status == 0 else ""
+            code, log = again(name, source, exact, wrapped=wrapped, prelude=prelude_again)
             if status != 0 and code is not None:
                 precompiled.refuse(prelude, own, target())
             return code, log
