@@ -173,34 +173,19 @@ inline void copy(char* to, const char* from, unsigned int size, Register filled)
 
 // ---- integers ----
 
-template <class T>
-struct unsigned_of;
-#define KERNELTK_PTX_INTEGER(S, U, W, V)      \
-    template <>                               \
-    struct unsigned_of<S> {                   \
-        using type = U;                       \
-        using wide = W;                       \
-    };                                        \
-    template <>                               \
-    struct unsigned_of<U> {                   \
-        using type = U;                       \
-        using wide = V;                       \
-    };
 __extension__ typedef __int128 wide_signed;
 __extension__ typedef unsigned __int128 wide_unsigned;
-KERNELTK_PTX_INTEGER(signed char, unsigned char, short, unsigned short)
-KERNELTK_PTX_INTEGER(short, unsigned short, int, unsigned int)
-KERNELTK_PTX_INTEGER(int, unsigned int, long long, unsigned long long)
-KERNELTK_PTX_INTEGER(long long, unsigned long long, wide_signed, wide_unsigned)
-#undef KERNELTK_PTX_INTEGER
-template <class T>
-using unsigned_t = typename unsigned_of<T>::type;
-template <class T>
-using wide_t = typename unsigned_of<T>::wide;
-template <class T>
-constexpr int bits_of = 8 * static_cast<int>(sizeof(T));
 template <class T>
 constexpr bool is_signed = T(-1) < T(0);
+template <class T>
+using unsigned_t = word_of<sizeof(T)>;
+// It holds a product of two.
+template <class T, class Signed = typename conditional<sizeof(T) == 8, wide_signed, long long>::type,
+          class Unsigned =
+              typename conditional<sizeof(T) == 8, wide_unsigned, unsigned long long>::type>
+using wide_t = typename conditional<is_signed<T>, Signed, Unsigned>::type;
+template <class T>
+constexpr int bits_of = 8 * static_cast<int>(sizeof(T));
 
 template <class T>
 __forceinline__ T add(T x, T y) {
