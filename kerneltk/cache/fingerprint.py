@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kerneltk.cache import stand_ins
-from kerneltk.core.artifacts import INCLUDE_DIRECTORY, Target, TranslationUnit
+from kerneltk.core.artifacts import INCLUDE_DIRECTORY, Target, TranslationUnit, named_options
 from kerneltk.core.lexer import blanked
 from kerneltk.core.records import BoundedTable, pattern, record
 
@@ -65,9 +65,15 @@ _DEFINED = pattern(
 )
 _FUNCTION = pattern(rb"(?:\#|%%:|\?\?=)%(gap)bdefine%(gap)b([^\W\d]\w*)\(" % {b"gap": _GAP})
 _REPLACEMENT = pattern(rb"%(gap)b(?:<([^>\n]+)>|\"([^\"\n]+)\"|([^\W\d]\w*))" % {b"gap": _GAP})
-_DEFINING_OPTION = pattern(r"(?:-D|--define-macro=?)\s*(\w+)=(.*)", re.DOTALL)
 
-_DIRECTORY_OPTIONS = ("--include-path", "--system-include", "-isystem", "-iquote", "-idirafter")
+_DIRECTORY_OPTIONS = (
+    "--include-path",
+    "--system-include",
+    "-isystem",
+    "-iquote",
+    "-idirafter",
+    "-I",
+)
 _FILE_OPTIONS = (
     "--pre-include",
     "--include",
@@ -221,35 +227,13 @@ def named_in_options(options: Iterable[str]) -> tuple[list[str], list[str]]:
     """Return the include directories and the files that compile options name."""
     directories: list[str] = []
     files: list[str] = []
-    awaiting: list[str] | None = None  # where the value of the option before this one goes
-    for option in options:
-        if awaiting is not None:
-            awaiting.append(option)
-            awaiting = None
-            continue
-        if option.startswith("@"):
-            files.append(option[1:])
-            continue
-        name, value = _split_option(option)
-        if not name:
-            continue
-        target = files if name in _FILE_OPTIONS else directories
-        if value:
-            target.append(value)
-        else:
-            awaiting = target
+    names = (*_DIRECTORY_OPTIONS, *_FILE_OPTIONS)
+    for name, value, words in named_options(options, names, glued=names):
+        if words[0].startswith("@"):
+            files.append(words[0][1:])
+        elif value:
+            (files if name in _FILE_OPTIONS else directories).append(value)
     return directories, files
-
-
-@lru_cache
-def _split_option(option: str) -> tuple[str, str]:
-    """Return which of the options in question this is, or an empty string, and its value."""
-    for name in (*_DIRECTORY_OPTIONS, *_FILE_OPTIONS):
-        if option.startswith(name):
-            return name, option[len(name) :].removeprefix("=")
-    if option.startswith("-I"):
-        return "-I", option[2:].removeprefix("=")
-    return "", ""
 
 
 def _find_directives(source: bytes) -> _Directives:
@@ -266,10 +250,10 @@ def _find_directives(source: bytes) -> _Directives:
 
 def _defined_by(options: Sequence[str]) -> Iterator[tuple[bytes, bytes]]:
     """Yield the macros that options define, with what they stand for."""
-    for option in re.split(r"(?<!-D)(?<!--define-macro)\0", "\0".join(options)):
-        found = _DEFINING_OPTION.match(option.replace("\0", ""))
-        if found is not None:
-            yield found[1].encode(), _encode(found[2])
+    for _, value, _ in named_options(options, ("-D", "--define-macro")):
+        name, is_given, replacement = value.strip().partition("=")
+        if is_given:
+            yield name.encode(), _encode(replacement)
 
 
 class _Macros(NamedTuple):

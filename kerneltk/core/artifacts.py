@@ -9,7 +9,7 @@ import functools
 import importlib.util
 import json
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, field
 from functools import cache
 from pathlib import Path
@@ -252,6 +252,27 @@ def checked_options(options: object) -> tuple[str, ...]:
         raise ArgumentTypeError(f"'options' must be a sequence of str, not {options!r}.")
     # A path may be any bytes.
     return tuple(checked_text("options", o, "surrogateescape").lstrip() for o in given)
+
+
+def named_options(
+    options: Iterable[str], names: Sequence[str], glued: Sequence[str] = ("-D", "-I", "-U")
+) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield for each compile option which of `names` it is, its value, and its own words; an empty
+    name for another option. The value of one that is in `glued` may follow at once.
+    """
+    rest = iter(options)
+    for option in rest:
+        own = [name for name in names if option.startswith(name)]
+        name = next((n for n in own if n in glued or option[len(n) :][:1] in ("", "=")), "")
+        value = option[len(name) :].removeprefix("=") if name else ""
+        following = next(rest, None) if name and option == name else None
+        words = [option] if following is None else [option, following]
+        yield name, value or following or "", words
+
+
+def names_standard(options: Iterable[str]) -> bool:
+    """Return whether options name a version of C++."""
+    return any(option.lstrip("-").startswith("std") for option in options)
 
 
 # -- properties of a backend -----------------------------------------------------------------------

@@ -5,7 +5,7 @@ paths, and inputs of the linker, which are object code for GPUs, as bytes or fro
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,6 +18,7 @@ from kerneltk.core.artifacts import (
     checked_options,
     checked_text,
     kind_of_code,
+    named_options,
 )
 from kerneltk.core.dtypes import describe
 from kerneltk.core.records import pattern
@@ -45,38 +46,13 @@ _MACROS = {
 }
 
 
-def _split(options: Sequence[str], names: Sequence[str]) -> Iterator[tuple[str, str, list[str]]]:
-    """Yield for each option which of `names` it is, its value, and its own words; an empty name
-    for another option.
-    """
-    rest = iter(options)
-    for option in rest:
-        name = next(
-            (
-                name
-                for name in names
-                if option == name
-                or option.startswith(name + "=")
-                or (option.startswith(name) and name in ("-I", "-D", "-U"))
-            ),
-            "",
-        )
-        if not name:
-            yield "", "", [option]
-        elif option == name:
-            value = next(rest, None)
-            yield name, value or "", [option] if value is None else [option, value]
-        else:
-            yield name, option[len(name) :].removeprefix("="), [option]
-
-
 def lasting_options(options: Any) -> tuple[str, ...]:
     """Return compile options with directories that mean the same from another working directory.
 
     Raises as `checked_options`.
     """
     result: list[str] = []
-    for name, value, words in _split(checked_options(options), _DIRECTORIES):
+    for name, value, words in named_options(checked_options(options), _DIRECTORIES):
         if not name or not value or os.path.isabs(value):
             result += words
         elif len(words) == 2:
@@ -99,7 +75,7 @@ def without_directives(options: Sequence[str]) -> tuple[Sequence[str], tuple[str
     """
     lines: list[str] = []
     others: list[str] = []
-    for name, value, words in _split(options, tuple(_MACROS)):
+    for name, value, words in named_options(options, tuple(_MACROS)):
         directive = _MACROS.get(name, "")
         if not value.strip():
             others += words
@@ -122,11 +98,6 @@ def may_declare_state(options: Sequence[str]) -> bool:
         or OTHER_STATE.search(option)
         for option in options
     )
-
-
-def names_standard(options: Sequence[str]) -> bool:
-    """Return whether options name a version of C++."""
-    return any(option.lstrip("-").startswith("std") for option in options)
 
 
 def checked_compiler(backend: Any) -> Literal["nvrtc", "nvcc"]:

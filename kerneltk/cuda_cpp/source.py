@@ -20,13 +20,19 @@ from kerneltk.cache.debug_files import keep
 from kerneltk.cache.fingerprint import content_digest, named_in_options
 from kerneltk.cache.stand_ins import has_header
 from kerneltk.codegen.real_overloads import HEADER, real_overloads
-from kerneltk.core.artifacts import BackendName, Capabilities, LinkInput, TranslationUnit
+from kerneltk.core.artifacts import (
+    BackendName,
+    Capabilities,
+    LinkInput,
+    TranslationUnit,
+    names_standard,
+)
 from kerneltk.core.lexer import NO_INLINE, blanked, foreign_headers, joined_lines, uses_textures
 from kerneltk.core.records import cached_property, record
 from kerneltk.core.settings import get_settings
 from kerneltk.cuda_cpp.includes import Header, escaped, with_headers
 from kerneltk.cuda_cpp.nvrtc.host_parts import HostPart, checking_lines, has_128_bits, host_parts
-from kerneltk.cuda_cpp.options import bytes_of, names_standard, without_directives
+from kerneltk.cuda_cpp.options import bytes_of, without_directives
 from kerneltk.cuda_cpp.requests import Request, lines_for_gpus, title_of
 from kerneltk.cuda_cpp.rewrites.launch_bounds import bound_of
 from kerneltk.cuda_cpp.rewrites.macro_pragmas import MACRO_PRAGMA

@@ -51,10 +51,10 @@ extern "C" __global__ void twice(T* x, T* y, double* totals, long long n, long l
 
 @cache
 def _headers() -> str:
-    names = ("memory", "reduce", "fused_rows")
+    names = ("traits", "memory", "reduce", "fused_rows")
     texts = [(_HEADERS / f"{name}.hpp").read_text() for name in names]
     # Behind GPUs' own functions 'memory.hpp' has others, some of which they do not compile.
-    texts[0] = re.sub(r"template <class T>\n__forceinline__ void.*\Z", "}", texts[0], flags=re.S)
+    texts[1] = re.sub(r"template <class T>\n__forceinline__ void.*\Z", "}", texts[1], flags=re.S)
     text = re.sub(r"^#(pragma once|include .*)$", "", "\n".join(texts), flags=re.M)
     return text.replace("#ifdef __CUDACC_RTC__", "#if 1").replace("kerneltk", "gpu")
 

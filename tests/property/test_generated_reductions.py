@@ -40,7 +40,7 @@ __device__ T within(const T* from) {
 @cache
 def _prelude() -> str:
     """The headers of GPUs, in a namespace of their own, whose loads are checked."""
-    names = ("memory", "reduce", "divide")
+    names = ("traits", "memory", "reduce", "divide")
     lines = [
         line.replace("#ifdef __CUDACC_RTC__", "#if 1")
         for name in names

@@ -169,23 +169,19 @@ class CudaBackend:
         Loading may happen while a stream is being captured into a graph: the calling thread is
         put into relaxed mode meanwhile, since loading is no part of the graph.
         """
-        loadable = compilers.executable(code, _architecture_of(self.device_key()))
-        _bind_context()
         with relaxed_capture():
-            result, module = driver.cuModuleLoadData(loadable)
-            if result != driver.CUresult.CUDA_SUCCESS:
-                check(result, "Loading the compiled kernel")
-            result, function = driver.cuModuleGetFunction(module, code.entry.encode())
-            check(result, f"Finding the kernel '{code.entry}' in its module")
-        return Function(int(function), module)
+            return self._load(code, "the compiled kernel").function(code.entry)
 
     def load_module(self, code: ObjectCode, is_private: bool = True) -> CudaModule:
         """Load object code with several entry points into the current device's context."""
+        return self._load(code, "the module")
+
+    def _load(self, code: ObjectCode, what: str) -> CudaModule:
         loadable = compilers.executable(code, _architecture_of(self.device_key()))
         _bind_context()
         with relaxed_capture():
             result, module = driver.cuModuleLoadData(loadable)
-            check(result, "Loading the module")
+            check(result, f"Loading {what}")
         return CudaModule(module)
 
     def device_key(self) -> int:
@@ -593,23 +589,21 @@ def _launch_extended(
 ) -> None:  # fmt: skip
     """Launch with the attributes that the plain calls do not take."""
     kinds = driver.CUlaunchAttributeID
-    attributes = []
+    attributes: list[Any] = []
+
+    def add(kind: Any) -> Any:
+        attributes.append(driver.CUlaunchAttribute())
+        attributes[-1].id = kind
+        return attributes[-1].value
+
     if mode.cluster:
-        attribute = driver.CUlaunchAttribute()
-        attribute.id = kinds.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
-        cluster = attribute.value.clusterDim
+        cluster = add(kinds.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION).clusterDim
         cluster.x, cluster.y, cluster.z = mode.cluster
-        attributes.append(attribute)
     if mode.programmatic:
-        attribute = driver.CUlaunchAttribute()
-        attribute.id = kinds.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
-        attribute.value.programmaticStreamSerializationAllowed = 1
-        attributes.append(attribute)
+        value = add(kinds.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+        value.programmaticStreamSerializationAllowed = 1
     if mode.cooperative:
-        attribute = driver.CUlaunchAttribute()
-        attribute.id = kinds.CU_LAUNCH_ATTRIBUTE_COOPERATIVE
-        attribute.value.cooperative = 1
-        attributes.append(attribute)
+        add(kinds.CU_LAUNCH_ATTRIBUTE_COOPERATIVE).cooperative = 1
     config = driver.CUlaunchConfig()
     config.gridDimX, config.gridDimY, config.gridDimZ = gx, gy, gz
     config.blockDimX, config.blockDimY, config.blockDimZ = bx, by, bz

@@ -12,7 +12,13 @@ from kerneltk.backends import temporary
 from kerneltk.backends.cuda.architectures import check_options, choose_target
 from kerneltk.backends.cuda.toolkit import find_program, run_program
 from kerneltk.cache import stand_ins
-from kerneltk.core.artifacts import INCLUDE_DIRECTORY, ObjectCode, Target, TranslationUnit
+from kerneltk.core.artifacts import (
+    INCLUDE_DIRECTORY,
+    ObjectCode,
+    Target,
+    TranslationUnit,
+    names_standard,
+)
 from kerneltk.core.settings import get_settings
 from kerneltk.errors import BackendUnavailableError, CompileError
 from kerneltk.object_code.elf import read_cubin_addresses, read_ptx_addresses
@@ -88,8 +94,7 @@ def target_for(architecture: str) -> Target:
 
 def backend_options(unit: TranslationUnit) -> tuple[str, ...]:
     """Return the options that a unit gets beside its own."""
-    chosen = any(option.replace("--", "-").startswith("-std") for option in unit.options)
-    return () if chosen else ("--std=c++17",)
+    return () if names_standard(unit.options) else ("--std=c++17",)
 
 
 def include_directories(unit: TranslationUnit) -> tuple[Path, ...]:

@@ -17,6 +17,8 @@ from kerneltk.core.artifacts import (
     Target,
     TranslationUnit,
     cupy_include_directory,
+    named_options,
+    names_standard,
 )
 from kerneltk.core.lexer import foreign_headers, includes_by_option
 from kerneltk.core.settings import get_settings
@@ -213,24 +215,14 @@ def _without_defaults(chosen: tuple[str, ...], defaults: list[str]) -> list[str]
     """Drop a default that the user's own options replace, in place; return the user's options,
     without older standards than the default.
     """
-    given = _joined(chosen)
+    found = named_options(chosen, ("-std", "--std"))
+    given = [f"{name}={value}" if value else words[0] for name, value, words in found]
     own = [option for option in given if option.replace("--", "-") not in _OLDER]
     if len(own) < len(given):
         own.append("-Dregister=")  # a keyword of the older standards alone
-    if any(option.replace("--", "-").startswith("-std") for option in own):
+    if names_standard(own):
         defaults[:] = [option for option in defaults if not option.startswith("--std")]
     return own
-
-
-def _joined(options: tuple[str, ...]) -> list[str]:
-    """Options with ``--std`` and its value as one."""
-    found: list[str] = []
-    for option in options:
-        if found and found[-1] in ("-std", "--std"):
-            found[-1] += f"={option}"
-        else:
-            found.append(option)
-    return found
 
 
 def _check(nvrtc: Any, result: object, what: str | None) -> None:

@@ -225,13 +225,14 @@ def describe(finding: int, fault: str) -> str:
     if kind == _NOT_ALLOCATED:
         return f"{start}memory is released at address {address:#x}, where none was allocated."
     access = f"{start}{'writing' if how & _WRITES else 'reading'} {_bytes(size)}"
+    shared = "the shared variable " if kind == _IN_SHARED else ""
+    variable = f"{shared}'{_plain_name(name)}'"
     if how & _EXCHANGED:
         frames, thread = fields[28:30], tuple(fields[30:33])
         if kind == _IN_ARRAY:
             where = f"at offset {offset} of '{_own.arrays[index][0]}'"
         elif kind in (_IN_SHARED, _IN_GLOBAL):
-            shared = "the shared variable " if kind == _IN_SHARED else ""
-            where = f"at offset {offset} of {shared}'{_plain_name(name)}'"
+            where = f"at offset {offset} of {variable}"
         elif kind == _IN_DYNAMIC:
             where = f"at offset {offset} of the dynamic shared memory"
         else:
@@ -264,22 +265,14 @@ def describe(finding: int, fault: str) -> str:
             f"{access} at address {address:#x}, which is in none of its arrays, variables and "
             f"allocations; from the begin of {what}, which is the nearest, it is offset {offset}."
         )
-    if kind == _IN_DYNAMIC:
-        return (
-            f"{access} at offset {offset} of the {_bytes(have)} of dynamic shared memory: "
-            f"{_where(offset, size, have)}."
-        )
-    if kind == _IN_HEAP:
-        return (
-            f"{access} at offset {offset} of {_bytes(have)} that a kernel has allocated: "
-            f"{_where(offset, size, have)}."
-        )
-    if kind in (_IN_SHARED, _IN_GLOBAL):
-        shared = "the shared variable " if kind == _IN_SHARED else ""
-        return (
-            f"{access} at offset {offset} of {shared}'{_plain_name(name)}' ({_bytes(have)}): "
-            f"{_where(offset, size, have)}."
-        )
+    objects = {
+        _IN_DYNAMIC: f"the {_bytes(have)} of dynamic shared memory",
+        _IN_HEAP: f"{_bytes(have)} that a kernel has allocated",
+        _IN_SHARED: f"{variable} ({_bytes(have)})",
+        _IN_GLOBAL: f"{variable} ({_bytes(have)})",
+    }
+    if kind in objects:
+        return f"{access} at offset {offset} of {objects[kind]}: {_where(offset, size, have)}."
     if kind == _IN_OTHER_STACK:
         return f"{access} of another thread's own variables."
     if address < _NEAR:

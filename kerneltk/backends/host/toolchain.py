@@ -36,6 +36,7 @@ from kerneltk.core.artifacts import (
     Target,
     TranslationUnit,
     cupy_include_directory,
+    named_options,
 )
 from kerneltk.core.lexer import foreign_headers, includes_by_option, joined_lines
 from kerneltk.core.records import pattern, record
@@ -461,7 +462,6 @@ _TAKES_VALUE = {
     "-fmad": "-fmad",
     "--fmad": "-fmad",
 }
-_LETTERS = ("-D", "-U", "-I")  # the value may follow at once
 _FLAGS = {
     "-use_fast_math": ("-ffast-math",),
     "--use_fast_math": ("-ffast-math",),
@@ -518,24 +518,16 @@ def host_options(options: Sequence[str]) -> tuple[str, ...]:
     Raises CompileError for an option without a meaning on the host, or without its value.
     """
     result: list[str] = []
-    rest = iter(without_dropped(options)[0])
-    for option in rest:
-        if option in _FLAGS:
-            result += _FLAGS[option]
-            continue
-        if option[:2] not in _LETTERS and re.fullmatch(_WITHOUT_EFFECT, option):
-            continue
-        name, equals, value = option.partition("=")
-        if name not in _TAKES_VALUE or (not equals and name != option):
-            name, value = option[:2], option[2:]
-            if name not in _LETTERS:
-                raise _unknown_option(option)
-        elif not equals:
-            value = next(rest, "")
-        value = value.strip()
-        if not value:
+    for name, value, words in named_options(without_dropped(options)[0], tuple(_TAKES_VALUE)):
+        option = words[0]
+        if name and not value.strip():
             raise CompileError(f"The compile option '{option}' lacks its value.")
-        result += _with_value(_TAKES_VALUE[name], value, option)
+        if name:
+            result += _with_value(_TAKES_VALUE[name], value.strip(), option)
+        elif option in _FLAGS:
+            result += _FLAGS[option]
+        elif not re.fullmatch(_WITHOUT_EFFECT, option):
+            raise _unknown_option(option)
     return tuple(result)
 
 
@@ -644,16 +636,9 @@ def build(
         elif compiler.family == "gcc":
             exact = compiler_workarounds.options_after_internal_error(own, log) or own
         if exact != own or (status != 0 and included):  # messages are those of the whole text
-            code, log = build(
-                name,
-                source,
-                exact,
-                language=language,
-                has_gaps=has_gaps,
-                exported=exported,
-                wrapped=wrapped,
-                prelude=prelude if status == 0 else "",
-            )
+            again = partial(build, language=language, has_gaps=has_gaps, exported=exported)
+            prelude_again = prelude if status == 0 else ""
+            code, log = again(name, source, exact, wrapped=wrapped, prelude=prelude_again)
             if status != 0 and code is not None:
                 precompiled.refuse(prelude, own, target())
             return code, log

@@ -75,7 +75,7 @@ def unordered_exchanges(source: str) -> tuple[Unordered, ...]:
 
 
 def _text(node: Node | None) -> str:
-    return "".join(source_of(node).split()) if node is not None else ""
+    return "".join(source_of(node).split())
 
 
 def _assigned(node: Node) -> Node | None:
@@ -96,7 +96,7 @@ def _lanes_of(functions: Sequence[Node]) -> dict[int, set[str]]:
         listed = declarator.child_by_field_name("parameters") if declarator is not None else None
         if declarator is not None and listed is not None:
             parts = [part.child_by_field_name("declarator") for part in listed.named_children]
-            names = [_text(declared_name(part)) if part is not None else "" for part in parts]
+            names = [_text(declared_name(part)) for part in parts]
             name = _text(declarator.child_by_field_name("declarator")).rpartition("::")[2]
             parameters.setdefault(name, []).append((node.start_byte, names))
         assigned = set(map(_text, map(_assigned, within(node))))

@@ -31,6 +31,7 @@ from kerneltk.cuda_cpp.syntax.tree import (
     closing_parenthesis,
     declared_name,
     function_declarator,
+    last_name,
     unwrapped,
 )
 
@@ -508,8 +509,7 @@ class HostReader:
     ) -> None:
         """Take note of a function whose declaration may be left."""
         if body.type in ("compound_statement", ";"):
-            prepared = self.tree.prepared
-            bounds = prepared.start_of(body.start_byte), prepared.end_of(body.end_byte)
+            bounds = self.tree.characters(body.start_byte, body.end_byte)
             head = self.tree.plain[start : body.start_byte]
             if "=" in head[head.rfind(")") :]:
                 return  # is deleted already, or pure
@@ -517,15 +517,14 @@ class HostReader:
 
     def keep(self, node: Node, declarator: Node, scope: Scope, *, is_kernel: bool = False) -> None:
         """Take note of a function with an annotation."""
-        name = declared_name(declarator)
-        spelled = "" if name is None else last_name(self.tree.slice(name))
+        spelled = next(iter(self.tree.last_names([declared_name(declarator)])), "")
         self.host.keep(self.tree.span(node, scope), spelled, is_kernel=is_kernel)
 
     def _offer_function(self, name: Node, span: Span, start: int) -> None:
         """Leave out a function, unless device code may call it and does."""
         head = self.tree.plain[start : name.start_byte]
         if not (CONSTEXPR.search(head) or has_unknown_macro(head)):
-            names = frozenset((last_name(self.tree.slice(name)),))
+            names = self.tree.last_names([name])
             self.host.candidates[span] = Candidate(span, names, False, is_function=True)
 
     def _is_host_function(self, node: Node, name: Node, start: int) -> bool:
@@ -581,7 +580,7 @@ class HostReader:
         span = self.tree.span(node, scope)
         self.host.candidates[span] = Candidate(
             span,
-            frozenset((last_name(self.tree.slice(name_node)),)),
+            self.tree.last_names([name_node]),
             names_host and not is_device,
             is_specialization=name_node.type != "type_identifier",
             members=members,
@@ -593,16 +592,15 @@ class HostReader:
         source = self.tree.plain[start : node.end_byte]
         names_host = self._is_named(start, node.end_byte)
         declarator = node.child_by_field_name("declarator")
-        name_node = None if declarator is None else declared_name(declarator)
+        name_node = declared_name(declarator)
         name = "" if name_node is None else self.tree.slice(name_node)
         inner = node
         if node.type in ("template_declaration", "friend_declaration"):
             inner = next((c for c in node.named_children if function_declarator(c)), node)
-        is_function = function_declarator(inner) is not None
+        function = function_declarator(inner)
         is_virtual = overrides = False
-        if is_function:
-            declarator = function_declarator(inner)
-            head = source if declarator is None else self.tree.plain[start : declarator.start_byte]
+        if function is not None:
+            head = self.tree.plain[start : function.start_byte]
             is_virtual = re.search(r"\bvirtual\b", head) is not None
             overrides = re.search(r"\)[\w\s&]*\b(?:override|final)\b", source) is not None
             words = {word.name for word in self.tree.words_between(start, node.end_byte)}
@@ -612,8 +610,8 @@ class HostReader:
                 return None
         elif node.type not in ("field_declaration", "declaration"):
             return None
-        span = self.tree.prepared.start_of(start), self.tree.prepared.end_of(node.end_byte)
-        return Member(span, name, is_function, names_host, is_virtual, overrides)
+        span = self.tree.characters(start, node.end_byte)
+        return Member(span, name, function is not None, names_host, is_virtual, overrides)
 
     def read_declaration(self, node: Node, scope: Scope, declarators: list[Node]) -> None:
         """Leave out a prototype or a variable without an annotation: the host's.
@@ -625,9 +623,8 @@ class HostReader:
         name = declared_name(declarators[0])
         if self._is_named(node.start_byte, node.end_byte):
             span = self.tree.span(node, scope)
-            self.host.spans[span] = spelled = (
-                "" if name is None else last_name(self.tree.slice(name))
-            )
+            spelled = next(iter(self.tree.last_names([name])), "")
+            self.host.spans[span] = spelled
             if spelled.isidentifier() and function_declarator(node) is not None:
                 self.host.untold[span] = (*scope.names, spelled)
         elif any(_tags(node)):
@@ -650,8 +647,7 @@ class HostReader:
             if scope.template is None and not (is_const and (pointers or "const" in head)):
                 self.host.spans[span] = last_name(self.tree.slice(name))
                 return
-            found = [declared_name(declarator) for declarator in declarators]
-            names = frozenset(last_name(self.tree.slice(n)) for n in found if n is not None)
+            names = self.tree.last_names(map(declared_name, declarators))
             self.host.candidates[span] = Candidate(span, names, False)
             floating = _FLOATING.fullmatch(head)
             if floating is not None and all("=" in d for d in declared):
@@ -664,8 +660,7 @@ class HostReader:
         """Leave out a class with variables of it, unless device code refers to one of them."""
         if self.tree.words_between(node.start_byte, node.end_byte):
             return
-        found = [declared_name(declarator) for declarator in declarators]
-        self._offer(node, scope, (*found, *_tags(node)))
+        self._offer(node, scope, (*map(declared_name, declarators), *_tags(node)))
 
     def read_enumeration(self, node: Node, scope: Scope) -> None:
         """Leave out an enumeration, unless device code refers to it or a number of it."""
@@ -678,25 +673,19 @@ class HostReader:
     def _offer(self, node: Node, scope: Scope, names: Iterable[Node | None]) -> None:
         """Leave out a declaration, unless device code refers to one of its names."""
         span = self.tree.span(node, scope)
-        found = frozenset(last_name(self.tree.slice(name)) for name in names if name is not None)
-        self.host.candidates.setdefault(span, Candidate(span, found, False))
+        self.host.candidates.setdefault(span, Candidate(span, self.tree.last_names(names), False))
 
     def _is_at_head(self, position: int) -> bool:
         """Return whether a position is before a body, in what the grammar takes for one."""
-        node = self.tree.root.descendant_for_byte_range(position, position + 1)
-        while node is not None:
-            if node.type in CLASSES or node.type == "compound_statement":
-                return False
-            node = node.parent
-        return True
+        bodies = CLASSES | {"compound_statement"}
+        return not any(node.type in bodies for node in self.tree.around(position))
 
     def read_modules(self) -> None:
         """Leave out modules for Python, operators of torch and tests, which macros begin."""
         for use in _MODULE.finditer(self.tree.plain):
             end = closing_brace(self.tree.plain, closing_parenthesis(self.tree.plain, use.end(1)))
             if end > 0:
-                span = self.tree.prepared.start_of(use.start(1)), self.tree.prepared.end_of(end)
-                self.host.spans[span] = ""
+                self.host.spans[self.tree.characters(use.start(1), end)] = ""
 
     def uses_of_macros(self) -> list[Span]:
         """Return where, at namespace scope, macros are used that stand for code of the host."""
@@ -720,8 +709,7 @@ class HostReader:
     def read_macros(self, uses: Iterable[Span]) -> None:
         """Leave out uses of macros that stand for code of the host."""
         for start, end in uses:
-            span = self.tree.prepared.start_of(start), self.tree.prepared.end_of(end)
-            self.host.spans[span] = ""
+            self.host.spans[self.tree.characters(start, end)] = ""
 
     def read_names(self, node: Node, scope: Scope) -> None:
         """Leave out a typedef, an alias or a statement that names what the host alone has."""
@@ -737,7 +725,7 @@ class HostReader:
         found = [declared_name(declarator) for declarator in declarators]
         if node.type != "expression_statement":
             found += _tags(node)
-        names = frozenset(last_name(self.tree.slice(name)) for name in found if name is not None)
+        names = self.tree.last_names(found)
         span = self.tree.span(node, scope)
         if names:
             self.host.candidates[span] = Candidate(span, names, names_host)
@@ -771,10 +759,3 @@ def _functions_in_macro(prepared: Prepared, directive: Directive) -> Iterator[Sp
         if words.isdisjoint(_ANNOTATIONS) and _is_host_source(own.plain[start:end]):
             first = directive.start + defined.end()
             yield first + own.start_of(start), first + own.end_of(end)
-
-
-def last_name(spelled: str) -> str:
-    """Return a name without what it is in, and without template arguments."""
-    return spelled.partition("<")[0].rpartition("::")[2].strip() or (
-        re.sub(r"<[^<>]*>", "", spelled).rpartition("::")[2].strip()
-    )

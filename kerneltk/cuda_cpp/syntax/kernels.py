@@ -100,7 +100,7 @@ class KernelReader:
             if default is not None:
                 end = self.tree.plain.rindex("=", child.start_byte, default.start_byte)
             name, before, after, is_array = "", self.tree.plain[child.start_byte : end], "", False
-            name_node = declared_name(declarator) if declarator is not None else None
+            name_node = declared_name(declarator)
             if declarator is not None and name_node is not None:
                 name = self.tree.slice(name_node)
                 before = self.tree.plain[child.start_byte : name_node.start_byte]
@@ -143,7 +143,7 @@ class KernelReader:
         alone = blank[:-5] + "void " + self.tree.plain[found.start() : end] + "{}"
         root = parse(alone)
         function = next((c for c in root.children if c.type == "function_definition"), None)
-        declarator = function_declarator(function) if function is not None else None
+        declarator = function_declarator(function)
         if function is None or declarator is None or declarator.start_byte != found.start():
             return
         scope, _ = self.tree.scope_at(word.start)

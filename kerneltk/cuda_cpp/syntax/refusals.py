@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -19,7 +19,6 @@ from kerneltk.core.lexer import with_edits
 from kerneltk.core.records import cached_property
 from kerneltk.cuda_cpp.syntax.blanking import blanked
 from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors, Place, Refusals, Refused
-from kerneltk.cuda_cpp.syntax.host_code import last_name
 from kerneltk.cuda_cpp.syntax.preprocess import Prepared, included_name, prepare
 from kerneltk.cuda_cpp.syntax.tree import (
     CLASSES,
@@ -30,6 +29,7 @@ from kerneltk.cuda_cpp.syntax.tree import (
     SourceTree,
     declared_name,
     function_declarator,
+    last_name,
     unwrapped,
 )
 from kerneltk.cuda_cpp.syntax.unsupported import unsupported_in_macro, unsupported_words
@@ -227,10 +227,10 @@ class _Finder:
     @staticmethod
     def _item_at(tree: SourceTree, position: int) -> Node | None:
         """Return the declaration at namespace scope around a position."""
-        node = tree.root.descendant_for_byte_range(position, position + 1)
-        while node is not None and (node.parent is None or node.parent.type not in SCOPES):
-            node = node.parent
-        return node if node is not None and node.type in _DECLARATIONS else None
+        for node in tree.around(position):
+            if node.parent is not None and node.parent.type in SCOPES:
+                return node if node.type in _DECLARATIONS else None
+        return None
 
     def _leave_out_node(
         self, tree: SourceTree, node: Node, first: int, place: Place, is_strict: bool
@@ -266,7 +266,7 @@ class _Finder:
 
     def _described(self, tree: SourceTree, node: Node, cause: _Cause, reason: str) -> Refused:
         scope, _ = tree.scope_at(node.start_byte)
-        name = _name_of(node)
+        name = declared_name(function_declarator(node))
         body = node.child_by_field_name("body")
         words = tree.words_between(
             tree.head_start(node), body.start_byte if body else node.end_byte
@@ -284,12 +284,11 @@ class _Finder:
     def _refuse(self, tree: SourceTree, node: Node, cause: _Cause, reason: str) -> None:
         body = node.child_by_field_name("body")
         if body is not None:
-            span = self.prepared.start_of(body.start_byte), self.prepared.end_of(body.end_byte)
+            span = tree.characters(body.start_byte, body.end_byte)
             self.refused.setdefault(span, self._described(tree, node, cause, reason))
             # What ends a launch is no constant.
             for word in _COMPUTED.finditer(tree.plain, tree.head_start(node), body.start_byte):
-                first, last = word.span()
-                self._blank.add((self.prepared.start_of(first), self.prepared.end_of(last)))
+                self._blank.add(tree.characters(*word.span()))
 
     def _remove(self, tree: SourceTree, node: Node, cause: _Cause, reason: str) -> bool:
         """Leave a declaration out, with its template's head; others may miss it. False for a
@@ -304,7 +303,11 @@ class _Finder:
             self._missing = self._missing or cause
         span = tree.span(node, Scope())
         self._blank.add(span)
-        name = _name_of(inner) if inner.type == "function_definition" else None
+        name = (
+            declared_name(function_declarator(inner))
+            if inner.type == "function_definition"
+            else None
+        )
         if name is not None:
             self.refused.setdefault(span, self._described(tree, inner, cause, reason))
             # Another function of the name must not be called instead.
@@ -374,23 +377,15 @@ def _macros(prepared: Prepared) -> Iterator[tuple[str, _Cause]]:
 
 def _declared_by(tree: SourceTree, node: Node) -> Iterator[str]:
     """Yield the names that a declaration at namespace scope declares."""
+    declared: Sequence[Node | None]
     if node.type == "using_declaration":
         is_one = tree.slice(node).split()[1:2] != ["namespace"]
         declared = node.named_children[-1:] if is_one else []
     elif node.type == "alias_declaration" or node.type in CLASSES:
         declared = node.children_by_field_name("name")
     else:
-        declarators = node.children_by_field_name("declarator")
-        declared = [name for name in map(declared_name, declarators) if name is not None]
-    for name in declared:
-        last = last_name(tree.slice(name))
-        if _NAME.fullmatch(last):
-            yield last
-
-
-def _name_of(function: Node) -> Node | None:
-    declarator = function_declarator(function)
-    return declared_name(declarator) if declarator is not None else None
+        declared = list(map(declared_name, node.children_by_field_name("declarator")))
+    yield from filter(_NAME.fullmatch, tree.last_names(declared))
 
 
 def _is_special(node: Node) -> bool:
@@ -428,7 +423,7 @@ class _Functions:
         """The functions by their names, without what these are qualified with."""
         found: defaultdict[str, list[Node]] = defaultdict(list)
         for node in self.nodes:
-            name = _name_of(node)
+            name = declared_name(function_declarator(node))
             if name is not None:
                 found[last_name(self._tree.slice(name))].append(node)
         return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _IDENTIFIERS = frozenset(
     ("identifier", "field_identifier", "type_identifier", "operator_name", "destructor_name")
 )
+_NAMES = _IDENTIFIERS | {"qualified_identifier", "template_function"}
 _BODIES = frozenset(("function_definition", "field_declaration_list", "compound_statement"))
 _LINE = re.compile(r"(\d+)(?:\s+\"(.*)\")?")
 CLASSES = frozenset(("class_specifier", "struct_specifier", "union_specifier"))
@@ -56,6 +57,13 @@ def within(node: Node) -> Iterator[Node]:
         node = pending.pop()
         yield node
         pending += reversed(node.children)
+
+
+def around(node: Node | None) -> Iterator[Node]:
+    """Yield a node and those that it is in, the innermost first."""
+    while node is not None:
+        yield node
+        node = node.parent
 
 
 def unwrapped(node: Node) -> Node:
@@ -138,6 +146,10 @@ class SourceTree:
         """Return the source of a node, attributes included."""
         return self.prepared.shown[node.start_byte : node.end_byte]
 
+    def last_names(self, nodes: Iterable[Node | None]) -> frozenset[str]:
+        """Return what names are without what they are in."""
+        return frozenset(last_name(self.slice(node)) for node in nodes if node is not None)
+
     def head_start(self, node: Node) -> int:
         """Return where a declaration begins: at the attributes right before it, if any."""
         start = node.start_byte
@@ -162,13 +174,20 @@ class SourceTree:
             return [""]
         return [part.strip() for part in re.split(r"::(?:\s*inline\b)?", self.slice(name))]
 
+    def around(self, position: int) -> Iterator[Node]:
+        """Yield the nodes that a position is in, the innermost first."""
+        return around(self.root.descendant_for_byte_range(position, position + 1))
+
+    def characters(self, start: int, end: int) -> tuple[int, int]:
+        """Return the characters in the source between two positions."""
+        return self.prepared.start_of(start), self.prepared.end_of(end)
+
     def scope_at(self, position: int) -> tuple[Scope, list[Node]]:
         """Return the scope at a position, and the functions around it, the innermost first."""
         names: list[str] = []
         is_extern_c = is_decided = False
         functions: list[Node] = []
-        node = self.root.descendant_for_byte_range(position, position + 1)
-        while node is not None:
+        for node in self.around(position):
             if node.type == "namespace_definition":
                 names[:0] = self.namespace_names(node)
             elif node.type == "linkage_specification" and not is_decided:
@@ -177,15 +196,11 @@ class SourceTree:
                 is_decided = True
             elif node.type == "function_definition":
                 functions.append(node)
-            node = node.parent
         return Scope(tuple(names), is_extern_c), functions
 
     def is_outside(self, position: int) -> bool:
         """Return whether a position is in no function and no class."""
-        node = self.root.descendant_for_byte_range(position, position + 1)
-        while node is not None and node.type not in _BODIES:
-            node = node.parent
-        return node is None
+        return not any(node.type in _BODIES for node in self.around(position))
 
     def span(self, node: Node, scope: Scope) -> tuple[int, int]:
         """Return the characters in the source of a declaration, with what belongs to it."""
@@ -194,7 +209,7 @@ class SourceTree:
         behind = re.compile(r"\s*;").match(self.plain, end)
         if (node.type in CLASSES or node.type == "enum_specifier") and behind is not None:
             end = behind.end()
-        return self.prepared.start_of(begin), self.prepared.end_of(end)
+        return self.characters(begin, end)
 
 
 def closing_parenthesis(source: str, opening: int) -> int:
@@ -232,25 +247,19 @@ def inner_declarator(node: Node) -> Node | None:
     return None
 
 
-def function_declarator(node: Node) -> Node | None:
+def function_declarator(node: Node | None) -> Node | None:
     """Return the part of a declaration that names a function and its parameters."""
-    declarator = node.child_by_field_name("declarator")
+    declarator = node.child_by_field_name("declarator") if node is not None else None
     while declarator is not None and declarator.type != "function_declarator":
         declarator = inner_declarator(declarator)
     return declarator
 
 
-def declared_name(node: Node) -> Node | None:
+def declared_name(node: Node | None) -> Node | None:
     """Return the name that a declarator declares."""
-    current: Node | None = node
-    while current is not None:
-        if current.type in _IDENTIFIERS or current.type in (
-            "qualified_identifier",
-            "template_function",
-        ):
-            return current
-        current = inner_declarator(current)
-    return None
+    while node is not None and node.type not in _NAMES:
+        node = inner_declarator(node)
+    return node
 
 
 def type_source(source: str) -> str:
@@ -265,3 +274,10 @@ def type_source(source: str) -> str:
 def collapse(source: str) -> str:
     """Return a source on one line, with single blanks."""
     return " ".join(source.split())
+
+
+def last_name(spelled: str) -> str:
+    """Return a name without what it is in, and without template arguments."""
+    return spelled.partition("<")[0].rpartition("::")[2].strip() or (
+        re.sub(r"<[^<>]*>", "", spelled).rpartition("::")[2].strip()
+    )

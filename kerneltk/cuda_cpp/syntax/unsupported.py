@@ -229,6 +229,5 @@ def _may_run_on_device(tree: SourceTree, function: Node) -> bool:
     end = body.start_byte if body else function.end_byte
     if any(w.name in ("__global__", "__device__") for w in tree.words_between(start, end)):
         return True
-    declarator = function_declarator(function)
-    name = declared_name(declarator) if declarator is not None else None
+    name = declared_name(function_declarator(function))
     return name is not None and has_unknown_macro(tree.plain[start : name.start_byte])

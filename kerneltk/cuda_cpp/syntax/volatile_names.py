@@ -15,6 +15,7 @@ from kerneltk.cuda_cpp.syntax.preprocess import prepare
 from kerneltk.cuda_cpp.syntax.tree import (
     CLASSES,
     SourceTree,
+    around,
     declared_name,
     function_declarator,
     source_of,
@@ -101,7 +102,7 @@ class _Declared(NamedTuple):
 def _declared(node: Node) -> Iterator[_Declared]:
     """Yield the names that a declarator declares."""
     inner = node.child_by_field_name("declarator") if node.type == "init_declarator" else node
-    name = declared_name(inner) if inner is not None else None
+    name = declared_name(inner)
     if inner is not None and name is not None:
         source, start = source_of(inner), inner.start_byte
         before, behind = source[: name.start_byte - start], source[name.end_byte - start :]
@@ -115,11 +116,9 @@ def _declared(node: Node) -> Iterator[_Declared]:
 
 def _classes_around(node: Node) -> Iterator[str]:
     """Yield the names of the classes that a node is in."""
-    at: Node | None = node
-    while at is not None:
+    for at in around(node):
         if at.type in CLASSES:
             yield from _NAME.findall(source_of(at.child_by_field_name("name")))[:1]
-        at = at.parent
 
 
 class Names:
@@ -335,10 +334,10 @@ def _names_of_template(node: Node) -> list[str]:
 def _function_name(node: Node) -> str:
     """Return a function's name; of a lambda, the variable that it initializes."""
     if node.type == "lambda_expression":
-        around = node.parent
-        if around is None or around.type != "init_declarator":
+        outer = node.parent
+        if outer is None or outer.type != "init_declarator":
             return ""
-        return next((declared.name for declared in _declared(around)), "")
+        return next((declared.name for declared in _declared(outer)), "")
     declared = function_declarator(node)
     return last_name(declared.child_by_field_name("declarator") if declared is not None else None)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from kerneltk.core.lexer import BUILTIN, EXTENSION
 from kerneltk.cuda_cpp.syntax.declarations import DECLARED, MACRO, HostOnly
-from kerneltk.cuda_cpp.syntax.host_code import has_unknown_macro, last_name
+from kerneltk.cuda_cpp.syntax.host_code import has_unknown_macro
 from kerneltk.cuda_cpp.syntax.kernels import KernelReader
 from kerneltk.cuda_cpp.syntax.preprocess import Prepared, prepare
 from kerneltk.cuda_cpp.syntax.tree import (
@@ -25,6 +25,7 @@ from kerneltk.cuda_cpp.syntax.tree import (
     collapse,
     declared_name,
     function_declarator,
+    last_name,
     type_source,
 )
 from kerneltk.cuda_cpp.syntax.variables import memory_of
@@ -280,6 +281,11 @@ class _Finder:
             ),
         )
 
+    def _refuse(self, kind: HostOnlyKind, name: Node | None, key: str = "") -> None:
+        """Add what a name declares, if there is one."""
+        if name is not None:
+            self._add(kind, self._name(name), name.start_byte, name.end_byte, key)
+
     def _visit(self, node: Node, scope: str, is_template: bool) -> str | None:
         """Read a node; return the scope of its children, None for not to look at them."""
         kind = node.type
@@ -320,11 +326,10 @@ class _Finder:
         if not words.isdisjoint(("__device__", "__global__")):
             self._annotate(name, function, self.tree.plain[start : name.start_byte])
         elif "__host__" in words:
-            self._add("host function", self._name(name), name.start_byte, name.end_byte)
+            self._refuse("host function", name)
             return None
         elif not (is_replaced and scope == "class") and not self._is_unknown(start, name):
-            self._add("function", self._name(name), name.start_byte, name.end_byte,
-                      "" if scope == "class" else self._key(name, function))  # fmt: skip
+            self._refuse("function", name, "" if scope == "class" else self._key(name, function))
         if body is None or body.type != "compound_statement":
             return None
         if not words.isdisjoint(("__device__", "__global__")):
@@ -343,22 +348,21 @@ class _Finder:
 
     def _read_kernel(self, node: Node, name: Node, words: set[str], scope: str, start: int) -> None:
         """Check the form of a kernel."""
-        spelled = self._name(name)
         returned = node.child_by_field_name("type")
         head = self.tree.plain[start : name.start_byte]
         body = node.child_by_field_name("body")
         end = node.end_byte if body is None else body.start_byte
         tail = re.search(r"->\s*void\s*\Z", self.tree.plain[name.end_byte : end])
         if scope == "class":
-            self._add("kernel member", spelled, name.start_byte, name.end_byte)
+            self._refuse("kernel member", name)
         elif not words.isdisjoint(("__device__", "__host__")):
-            self._add("kernel annotations", spelled, name.start_byte, name.end_byte)
+            self._refuse("kernel annotations", name)
         elif re.search(r"\bconst(?:expr|eval)\b", head):
-            self._add("kernel constexpr", spelled, name.start_byte, name.end_byte)
+            self._refuse("kernel constexpr", name)
         elif returned is not None and returned.type in (
             "primitive_type", "sized_type_specifier", "placeholder_type_specifier",
         ) and (self.tree.slice(returned) != "void" or "*" in head) and not tail:  # fmt: skip
-            self._add("kernel result", spelled, name.start_byte, name.end_byte)
+            self._refuse("kernel result", name)
 
     def _read_parameters(self, kernel: str, function: Node | None) -> None:
         """Check that a kernel's parameters are values, pointers and lvalue references."""
@@ -441,8 +445,7 @@ class _Finder:
             self._read_prototype(node, function, words, scope, start)
             return
         if "__global__" in words:
-            if name is not None:
-                self._add("kernel variable", self._name(name), name.start_byte, name.end_byte)
+            self._refuse("kernel variable", name)
             return
         is_static = re.search(r"\bstatic\b", head) is not None
         if scope == "class":
@@ -476,10 +479,8 @@ class _Finder:
             if "static" not in head:
                 self._add_variable("device in function", declarators)
         elif "__constant__" in words:
-            for declarator in declarators:
-                name = declared_name(declarator.child_by_field_name("declarator") or declarator)
-                if name is not None:
-                    self._constants.add(self._name(name))
+            names = map(declared_name, declarators)
+            self._constants.update(self._name(name) for name in names if name is not None)
 
     def _read_values(
         self, head: str, declarators: list[Node], kind: HostOnlyKind = "computed value"
@@ -497,11 +498,11 @@ class _Finder:
                 and inner.type != "reference_declarator"
             ):
                 self._read_headers(value.start_byte, value.end_byte)
-                parts, span = list(self._evaluated(value)), (name.start_byte, name.end_byte)
+                parts = list(self._evaluated(value))
                 if any(self._is_computed(one, self._values, _CUDA_FUNCTION) for one in parts):
-                    self._add(kind, self._name(name), *span)
+                    self._refuse(kind, name)
                 elif any(self._is_computed(one, self._floats, _FOLDED_BY_NVCC) for one in parts):
-                    self._add("computed constant", self._name(name), *span)
+                    self._refuse("computed constant", name)
             if inner is not None and inner == name:
                 if _CONST.search(head) is None:
                     self._values.add(self._name(inner))
@@ -553,20 +554,13 @@ class _Finder:
                 continue
             before = self._shared
             self._shared += kind.size * math.prod(map(int, extents))
-            name = declared_name(declarator)
-            if before <= _MOST_SHARED < self._shared and name is not None:
-                self._add("shared memory", self._name(name), name.start_byte, name.end_byte)
+            if before <= _MOST_SHARED < self._shared:
+                self._refuse("shared memory", declared_name(declarator))
 
     def _add_variable(self, kind: HostOnlyKind, declarators: list[Node]) -> None:
         for declarator in declarators:
-            name = declared_name(
-                declarator.child_by_field_name("declarator") or declarator
-                if declarator.type == "init_declarator"
-                else declarator
-            )
-            # `f(x);` is the use of a macro as well.
-            if name is not None and declarator.type != "parenthesized_declarator":
-                self._add(kind, self._name(name), name.start_byte, name.end_byte)
+            if declarator.type != "parenthesized_declarator":  # `f(x);` may be a macro's use
+                self._refuse(kind, declared_name(declarator))
 
     def _is_const(self, head: str, declarators: list[Node]) -> bool:
         if "constexpr" in head:
@@ -598,8 +592,7 @@ class _Finder:
         if is_guide or is_replaced or is_c or is_macro or self._is_unknown(start, name):
             return
         kind: HostOnlyKind = "host function" if "__host__" in words else "function"
-        key = "" if scope == "class" else self._key(name, function)
-        self._add(kind, self._name(name), name.start_byte, name.end_byte, key)
+        self._refuse(kind, name, "" if scope == "class" else self._key(name, function))
 
     # -- bodies ----------------------------------------------------------------------------------
 

@@ -114,11 +114,7 @@ class _Finder:
                     self._leave_out(tree, position, place)
 
     def _leave_out(self, tree: SourceTree, position: int, place: Place) -> None:
-        around: list[Node] = []
-        node = tree.root.descendant_for_byte_range(position, position + 1)
-        while node is not None and node.type != "translation_unit":
-            around.append(node)
-            node = node.parent
+        around = [node for node in tree.around(position) if node.type != "translation_unit"]
         functions = [found for found in around if found.type == "function_definition"]
         if functions:
             self._leave_out_function(tree, functions[-1], position)
@@ -131,7 +127,7 @@ class _Finder:
     def _leave_out_function(self, tree: SourceTree, node: Node, position: int) -> None:
         """Delete a function of the host, or leave it out."""
         declarator = function_declarator(node)
-        named = declared_name(declarator) if declarator is not None else None
+        named = declared_name(declarator)
         direct = node.child_by_field_name("declarator")
         if direct is not None and direct.type == "operator_cast":
             declarator = named = direct
@@ -154,7 +150,7 @@ class _Finder:
         if not is_inside or is_member or spelled.startswith("~"):
             self._remove(tree, node)
             return
-        whole = tree.prepared.start_of(begin), tree.prepared.end_of(node.end_byte)
+        whole = tree.characters(begin, node.end_byte)
         if _VIRTUAL.search(head) or _VIRTUAL.search(behind):
             instead = "{ __trap(); }"
         elif _DEDUCED.search(head + behind) is None and _is_asked_about(tree, spelled, untyped):
@@ -208,8 +204,7 @@ class _Finder:
         body = item.child_by_field_name("body")
         others = body.named_children if body is not None else []
         for other in others:
-            found = function_declarator(unwrapped(other))
-            other_name = declared_name(found) if found is not None else None
+            other_name = declared_name(function_declarator(unwrapped(other)))
             if other != member and other_name is not None and tree.slice(other_name) == name:
                 return False  # a call of this one would be one of that
         instead = f"void {name}(...) = delete;"
@@ -226,8 +221,7 @@ class _Finder:
             self._remove(tree, item, _reserved((tree.slice(named),)))
         elif body is not None and not any(c.type == "base_class_clause" for c in item.children):
             # With a base class it would be converted to another type than before.
-            start, end = tree.prepared.start_of(named.end_byte), tree.prepared.end_of(body.end_byte)
-            self.edits[start, end] = ""
+            self.edits[tree.characters(named.end_byte, body.end_byte)] = ""
 
     def _leave_out_template(self, tree: SourceTree, item: Node, named: Node) -> None:
         """Leave out a template of a class with what specializes it: without one of those another

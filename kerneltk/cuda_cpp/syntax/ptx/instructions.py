@@ -90,11 +90,19 @@ class Operand(NamedTuple):
             return f"kerneltk::ptx::unpack({value}, {', '.join(targets)});"
         raise NotPtxError
 
+    @property
+    def elements(self) -> tuple[Operand, ...]:
+        """Those of a vector, or itself."""
+        return self.parts if self.kind == "vector" else (self,)
+
+    @property
+    def pair(self) -> tuple[Operand, ...]:
+        """Those of a pair, or itself and nothing."""
+        return self.parts if self.kind == "pair" else (self, Operand("sink"))
+
     def address(self, c_type: str, is_shared: bool) -> str:
         """Return a pointer to what it addresses."""
-        if self.kind != "address" or not self.code or self.code[0].isdigit():
-            raise RefusedError(f"[{self.word}]")
-        if not self.code.startswith("_kt_"):
+        if self.kind != "address" or not self.code.startswith("_kt_"):
             raise RefusedError(f"[{self.word}]")
         space = "true" if is_shared else "false"
         return f"kerneltk::ptx::at<{c_type}, {space}>({self.code}, {self.offset})"
@@ -159,6 +167,16 @@ class Instruction(NamedTuple):
         """Return its operands, as `take`; refuse modifiers, as `only`."""
         self.only(*words)
         return self.take(count)
+
+    @property
+    def is_half(self) -> bool:
+        """Whether it is of 16-bit floats."""
+        return self.kind in _HALVES
+
+    @property
+    def lanes(self) -> str:
+        """What names of CUDA's functions of 16-bit floats have for pairs."""
+        return "2" if self.kind.endswith("x2") else ""
 
     @property
     def is_shared(self) -> bool:
@@ -241,60 +259,46 @@ def _functions(kind: str) -> str:
 
 def _flushed(code: str, of: Instruction) -> str:
     """Return an expression with zero for subnormal numbers, if the instruction asks for it."""
-    is_flushed = of.has("ftz") and of.kind == "f32"
+    is_flushed = of.has("ftz") and (of.is_half or of.kind == "f32")
     return f"kerneltk::ptx::flush({code})" if is_flushed else code
 
 
-def _result(code: str, of: Instruction) -> str:
-    code = _flushed(code, of)
-    return f"kerneltk::ptx::unit({code})" if of.has("sat") and of.kind in ("f32", "f64") else code
+def _own(of: Instruction, name: str) -> str:
+    """Return the call of a function of its own type."""
+    d, *rest = of.operands
+    code = _flushed(f"{name}({', '.join(_flushed(o.read(of.kind), of) for o in rest)})", of)
+    is_unit = of.has("sat") and of.kind in ("f32", "f64")
+    return d.write(f"kerneltk::ptx::unit({code})" if is_unit else code)
 
 
 def _float(of: Instruction, f32: str, f64: str) -> str:
     """Return the call of a function of floats."""
     name = {"f32": f32, "f64": f64}.get(of.kind, "")
     of.refuse_if(not name)
-    d, *rest = of.operands
-    arguments = ", ".join(_flushed(operand.read(of.kind), of) for operand in rest)
-    return d.write(_result(f"{name}({arguments})", of))
-
-
-def _half(of: Instruction, name: str) -> str:
-    d, *rest = of.operands
-    is_flushed = of.has("ftz")
-
-    def flushed(code: str) -> str:
-        return f"kerneltk::ptx::flush({code})" if is_flushed else code
-
-    operands = ", ".join(flushed(operand.read(of.kind)) for operand in rest)
-    return d.write(flushed(f"{name}({operands})"))
+    return _own(of, name)
 
 
 def _arithmetic(of: Instruction) -> str:
     """Addition, subtraction, and float's multiplication, division and fused operations."""
     count = {"fma": 4, "mad": 4}.get(of.opcode, 3)
     of.expect(count, *_ROUNDINGS, "ftz", "sat", "approx", "full", "relu", "cc")
-    if of.kind in _HALVES:
+    if of.is_half:
         of.refuse_if(of.has("relu") and of.opcode != "fma")
-        suffix = "2" if of.kind.endswith("x2") else ""
-        suffix += "_relu" if of.has("relu") else "_sat" if of.has("sat") else ""
-        return _half(of, f"__h{of.opcode}{suffix}")
+        suffix = "_relu" if of.has("relu") else "_sat" if of.has("sat") else ""
+        return _own(of, f"__h{of.opcode}{of.lanes}{suffix}")
     if of.kind in ("f32", "f64"):
         names = {
             "add": ("__fadd", "__dadd"), "sub": ("__fsub", "__dsub"), "mul": ("__fmul", "__dmul"),
             "fma": ("__fmaf", "__fma"), "mad": ("__fmaf", "__fma"), "div": ("__fdiv", "__ddiv"),
         }[of.opcode]  # fmt: skip
         return _float(of, *(f"{name}_{of.rounding}" for name in names))
-    d, *rest = of.operands
     if of.opcode == "div":
-        return d.write(f"kerneltk::ptx::divide({', '.join(o.read(of.kind) for o in rest)})")
+        return _own(of, "kerneltk::ptx::divide")
     of.refuse_if(of.opcode not in ("add", "sub"))
     if of.has("cc"):
         return _carry(of)
-    call = "add_saturated" if of.has("sat") else "add"
-    if of.opcode == "sub":
-        call = call.replace("add", "subtract")
-    return d.write(f"kerneltk::ptx::{call}({', '.join(o.read(of.kind) for o in rest)})")
+    name = {"add": "add", "sub": "subtract"}[of.opcode]
+    return _own(of, f"kerneltk::ptx::{name}{'_saturated' * of.has('sat')}")
 
 
 def _unsigned(kind: str) -> str:
@@ -307,8 +311,7 @@ def _carry(of: Instruction) -> str:
     operands = ", ".join(operand.read(_unsigned(of.kind)) for operand in rest)
     name = "subtract" if of.opcode.startswith("sub") else "add"
     takes = "true" if of.opcode.endswith("c") else "false"
-    sets = of.flag("cc")
-    return d.write(f"kerneltk::ptx::{name}_with_carry<{takes}, {sets}>({operands})")
+    return d.write(f"kerneltk::ptx::{name}_with_carry<{takes}, {of.flag('cc')}>({operands})")
 
 
 def _multiply(of: Instruction) -> str:
@@ -352,31 +355,24 @@ def _multiply_24(of: Instruction) -> str:
 
 
 def _extreme(of: Instruction) -> str:
-    d, a, b = of.expect(3, "ftz", "NaN")
-    if of.kind in _HALVES:
-        suffix = ("2" if of.kind.endswith("x2") else "") + ("_nan" if of.has("NaN") else "")
-        return _half(of, f"__h{of.opcode}{suffix}")
+    of.expect(3, "ftz", "NaN")
     nan = "_nan" if of.has("NaN") else ""
-    operands = f"{_flushed(a.read(of.kind), of)}, {_flushed(b.read(of.kind), of)}"
-    return d.write(_flushed(f"kerneltk::ptx::{of.opcode}imum{nan}({operands})", of))
+    name = f"__h{of.opcode}{of.lanes}" if of.is_half else f"kerneltk::ptx::{of.opcode}imum"
+    return _own(of, name + nan)
 
 
 def _sign(of: Instruction) -> str:
-    d, a = of.expect(2, "ftz")
-    if of.kind in _HALVES:
-        return _half(of, f"__h{of.opcode}{'2' if of.kind.endswith('x2') else ''}")
+    of.expect(2, "ftz")
     name = {"abs": "absolute", "neg": "negative"}[of.opcode]
-    return d.write(_flushed(f"kerneltk::ptx::{name}({_flushed(a.read(of.kind), of)})", of))
+    return _own(of, f"__h{of.opcode}{of.lanes}" if of.is_half else f"kerneltk::ptx::{name}")
 
 
 def _approximate(of: Instruction) -> str:
     """Functions of one float."""
     of.expect(2, "approx", "ftz", *_ROUNDINGS)
-    if of.kind in _HALVES:
-        pair = "2" if of.kind.endswith("x2") else ""
-        names = {"ex2": f"h{pair}exp2", "tanh": f"h{pair}tanh"}
-        of.refuse_if(of.opcode not in names)
-        return _half(of, names[of.opcode])
+    if of.is_half:
+        names = {"ex2": "exp2", "tanh": "tanh"}
+        return _own(of, f"h{of.lanes}{names[of.opcode]}")
     rounded = {"rcp": ("__frcp", "__drcp"), "sqrt": ("__fsqrt", "__dsqrt")}
     if of.opcode in rounded and (not of.has("approx") or of.kind == "f64"):
         return _float(of, *(f"{name}_{of.rounding}" for name in rounded[of.opcode]))
@@ -387,19 +383,16 @@ def _approximate(of: Instruction) -> str:
     return _float(of, names[of.opcode], "rsqrt" if of.opcode == "rsqrt" else "")
 
 
+_BITWISE = {"and": "{} & {}", "or": "{} | {}", "xor": "{} ^ {}", "not": "~{}", "cnot": "{} == 0"}
+
+
 def _bitwise(of: Instruction) -> str:
     d, *rest = of.operands
     of.only()
-    of.refuse_if(len(rest) != (1 if of.opcode in ("not", "cnot") else 2))
-    values = [operand.read(of.kind) for operand in rest]
-    c_type = _TYPES[of.kind]
-    if of.opcode == "cnot":
-        return d.write(f"static_cast<{c_type}>({values[0]} == 0)")
-    if of.opcode == "not":
-        sign = "!" if of.kind == "pred" else "~"
-        return d.write(f"static_cast<{c_type}>({sign}{values[0]})")
-    sign = {"and": "&", "or": "|", "xor": "^"}[of.opcode]
-    return d.write(f"static_cast<{c_type}>({values[0]} {sign} {values[1]})")
+    form = "!{}" if (of.opcode, of.kind) == ("not", "pred") else _BITWISE[of.opcode]
+    of.refuse_if(len(rest) != form.count("{}"))
+    value = form.format(*(operand.read(of.kind) for operand in rest))
+    return d.write(f"static_cast<{_TYPES[of.kind]}>({value})")
 
 
 def _called(
@@ -459,24 +452,18 @@ def _compare(of: Instruction) -> str:
     of.refuse_if(len(words) != 1 or len(rest) != len(combine) or kind in ("f16x2", "bf16x2"))
     expression = re.sub(r"\b([ab])\b", r"_kt_\1", _COMPARISONS[words[0]])
     sign = {"and": "&&", "or": "||", "xor": "!="}
-    joined = f"({expression})"
-    other = f"!({expression})"
+    joined, other = f"({expression})", f"!({expression})"
     if combine:
-        joined = f"({joined} {sign[combine[0]]} _kt_c)"
-        other = f"({other} {sign[combine[0]]} _kt_c)"
-    values = [operand.read(kind) for operand in (a, b)]
-    if kind in _HALVES:  # compared as floats, which have all their values
-        flush = "kerneltk::ptx::flush" if of.has("ftz") else ""
-        values = [f"static_cast<float>({flush}({value}))" for value in values]
-    else:
-        values = [_flushed(value, of) for value in values]
+        joined, other = (f"({one} {sign[combine[0]]} _kt_c)" for one in (joined, other))
+    values = [_flushed(operand.read(kind), of) for operand in (a, b)]
+    if of.is_half:  # compared as floats, which have all their values
+        values = [f"static_cast<float>({value})" for value in values]
     head = f"const auto _kt_a = {values[0]}, _kt_b = {values[1]}; "
     if rest:
         head += f"const bool _kt_c = {rest[0].read('pred')}; "
     if of.opcode == "setp":
-        if d.kind == "pair":
-            return f"{{ {head}{d.parts[0].write(joined)} {d.parts[1].write(other)} }}"
-        return f"{{ {head}{d.write(joined)} }}"
+        others = d.parts[1].write(other) if d.kind == "pair" else ""
+        return f"{{ {head}{d.write(joined)} {others}}}"
     of.refuse_if(len(of.kinds) != 2)
     result = _TYPES[of.kinds[0]]
     one = "-1" if of.kinds[0] in ("u16", "s16", "u32", "s32") else "1"
@@ -502,9 +489,8 @@ def _address_space(of: Instruction) -> str:
     """Conversions between address spaces, which are one."""
     d, a = of.expect(2, "to")
     if of.kind == "u32":
-        if of.has("to"):
-            return d.write(f"static_cast<unsigned int>({a.read('u64')})")
-        raise of.refuse()
+        of.refuse_if(not of.has("to"))
+        return d.write(f"static_cast<unsigned int>({a.read('u64')})")
     if of.is_shared and not of.has("to"):
         return d.write(f"kerneltk::ptx::generic_address({a.code})")
     return d.write(a.read(of.kind))
@@ -558,8 +544,8 @@ def _convert(of: Instruction) -> str:
         value = f"kerneltk::ptx::flush({value})"
     floats = ("f32", "f64")
     if start in _HALVES or to in _HALVES:
-        if {start, to} & {"f16x2", "bf16x2"} or of.has("sat", "relu") or of.rounding != "rn":
-            raise of.refuse()
+        of.refuse_if({start, to} & {"f16x2", "bf16x2"} or of.has("sat", "relu"))
+        of.refuse_if(of.rounding != "rn")
         if start in _HALVES and to not in _HALVES:  # a float has all their values
             value = f"static_cast<float>({value})"
             if direction:
@@ -570,8 +556,10 @@ def _convert(of: Instruction) -> str:
             return d.write(f"kerneltk::saturate<{_TYPES[to]}>({value})")
         of.refuse_if(start in _HALVES or direction)
         return d.write(f"{_TYPES[to]}({value})")
-    if start in floats and to in floats:
-        if direction:
+    if to in floats:
+        if start not in floats:
+            value = f"kerneltk::ptx::to_float_{of.rounding}<{_TYPES[to]}>({value})"
+        elif direction:
             value = f"kerneltk::ptx::integral_{direction}({value})"
         elif (start, to) == ("f64", "f32"):
             value = f"__double2float_{of.rounding}({value})"
@@ -583,9 +571,6 @@ def _convert(of: Instruction) -> str:
     if start in floats:
         call = f"kerneltk::ptx::integral_{direction or of.rounding}({value})"
         return d.write(f"kerneltk::saturate<{_TYPES[to]}>({call})")
-    if to in floats:
-        value = f"kerneltk::ptx::to_float_{of.rounding}<{_TYPES[to]}>({value})"
-        return d.write(f"kerneltk::ptx::unit({value})" if of.has("sat") else value)
     if of.has("sat"):
         return d.write(f"kerneltk::ptx::clamp<{_TYPES[to]}>({value})")
     return d.write(f"static_cast<{_TYPES[to]}>({value})")
@@ -594,7 +579,7 @@ def _convert(of: Instruction) -> str:
 def _load(of: Instruction) -> str:
     d, address, *rest = of.operands
     of.only("v2", "v4", "v8")
-    of.refuse_if(rest or of.kind in _HALVES or of.has("b128"))
+    of.refuse_if(rest or of.is_half or of.has("b128"))
     c_type = _TYPES[of.kind]
     pointer = address.address(f"const {c_type}", of.is_shared)
     strong = "strong_" if _STRONG & set(of.modifiers) else ""
@@ -616,10 +601,10 @@ def _aligned(pointer: str, count: int, kind: str) -> str:
 def _store(of: Instruction) -> str:
     address, value, *rest = of.operands
     of.only("v2", "v4", "v8")
-    of.refuse_if(rest or of.kind in _HALVES or of.has("async", "b128"))
+    of.refuse_if(rest or of.is_half or of.has("async", "b128"))
     strong = "strong_" if _STRONG & set(of.modifiers) else ""
     pointer = address.address(_TYPES[of.kind], of.is_shared)
-    parts = value.parts if value.kind == "vector" else (value,)
+    parts = value.elements
     if len(parts) > 1:
         pointer = _aligned(pointer, len(parts), of.kind)
     stores = " ".join(
@@ -641,7 +626,7 @@ def _atomic(of: Instruction) -> str:
     d, address, *values = (Operand("sink"), *of.operands) if is_reduction else of.operands
     names = [word for word in of.modifiers if word in _ATOMICS]
     of.only(*_ATOMICS)
-    of.refuse_if(len(names) != 1 or of.kind in _HALVES or of.has("async"))
+    of.refuse_if(len(names) != 1 or of.is_half or of.has("async"))
     of.refuse_if(len(values) != (2 if names[0] == "cas" else 1))
     operands = ", ".join(value.read(of.kind) for value in values)
     pointer = address.address(_TYPES[of.kind], of.is_shared)
@@ -691,7 +676,7 @@ def _shuffle(of: Instruction) -> str:
     kind = next(word for word in of.modifiers if word in ("up", "down", "bfly", "idx"))
     operands = ", ".join(o.read("u32") for o in (a, b, c, mask))
     call = f"kerneltk::ptx::shuffle_{kind}({operands}, _kt_inside)"
-    first, second = d.parts if d.kind == "pair" else (d, Operand("sink"))
+    first, second = d.pair
     return f"{{ bool _kt_inside; {first.write(call)} {second.write('_kt_inside')} }}"
 
 
@@ -710,7 +695,7 @@ def _match(of: Instruction) -> str:
     operands = f"{mask.read('u32')}, {a.read(of.kind)}"
     if of.has("any"):
         return d.write(f"__match_any_sync({operands})")
-    first, second = d.parts if d.kind == "pair" else (d, Operand("sink"))
+    first, second = d.pair
     call = f"__match_all_sync({operands}, &_kt_all)"
     return f"{{ int _kt_all; {first.write(call)} {second.write('(_kt_all != 0)')} }}"
 
@@ -733,7 +718,7 @@ def _elect(of: Instruction) -> str:
 
 def _load_matrix(of: Instruction) -> str:
     d, address = of.expect(2, "sync", "aligned", "m8n8", "x1", "x2", "x4", "trans")
-    parts = d.parts if d.kind == "vector" else (d,)
+    parts = d.elements
     of.refuse_if(of.kind != "b16" or not of.has(f"x{len(parts)}"))
     trans = of.flag("trans")
     pointer = address.address("const char", True)
@@ -762,17 +747,12 @@ def _multiply_matrices(of: Instruction) -> str:
     kinds = [word for word in of.modifiers if word in _TYPES or word == "tf32"]
     shape = next((word for word in of.modifiers if re.fullmatch(r"m\d+n\d+k\d+", word)), "")
     d, a, b, c = of.expect(4, "sync", "aligned", shape, "row", "col", "tf32", "satfinite")
-    if len(kinds) != 4 or kinds[0] != kinds[3] or kinds[1] != kinds[2] or of.has("satfinite"):
-        raise of.refuse()
-    types = _FRAGMENTS.get((kinds[1], kinds[0]))
-    if types is None or shape not in _DEPTHS[kinds[1]]:
-        raise of.refuse()
+    of.refuse_if(len(kinds) != 4 or kinds != kinds[::-1] or of.has("satfinite"))
+    types = _FRAGMENTS[kinds[1], kinds[0]]
+    of.refuse_if(shape not in _DEPTHS[kinds[1]])
     depth = int(shape.partition("k")[2])
-    registers = []
-    for operand, kind in ((a, "b32"), (b, "b32"), (c, "b32")):
-        parts = operand.parts if operand.kind == "vector" else (operand,)
-        registers.append([part.read(kind) for part in parts])
-    outputs = d.parts if d.kind == "vector" else (d,)
+    registers = [[part.read("b32") for part in operand.elements] for operand in (a, b, c)]
+    outputs = d.elements
     writes = " ".join(part.write(f"_kt_d[{k}]") for k, part in enumerate(outputs))
     arrays = " ".join(
         f"const unsigned int _kt_{letter}[{len(values)}] = {{{', '.join(values)}}};"
@@ -790,10 +770,6 @@ def _branch(of: Instruction) -> str:
     return f"goto _kt_l_{target.code.replace('$', '_')};"
 
 
-def _plain(code: str) -> Callable[[Instruction], str]:
-    return lambda of: code
-
-
 _RULES: dict[str, Callable[[Instruction], str]] = {
     **dict.fromkeys(("add", "sub", "fma", "div"), _arithmetic),
     **dict.fromkeys(("mul", "mad", "madc"), _multiply),
@@ -801,15 +777,15 @@ _RULES: dict[str, Callable[[Instruction], str]] = {
     **dict.fromkeys(("min", "max"), _extreme),
     **dict.fromkeys(("abs", "neg"), _sign),
     **dict.fromkeys(("rcp", "sqrt", "rsqrt", "ex2", "lg2", "sin", "cos", "tanh"), _approximate),
-    **dict.fromkeys(("and", "or", "xor", "not", "cnot"), _bitwise),
+    **dict.fromkeys(_BITWISE, _bitwise),
     "shl": _called("kerneltk::ptx::shift_left", "", "u32"),
     "shr": _called("kerneltk::ptx::shift_right", "", "u32"),
     **dict.fromkeys(("set", "setp"), _compare),
     **dict.fromkeys(("selp", "slct"), _select),
     **dict.fromkeys(("ld", "ldu"), _load),
     **dict.fromkeys(("atom", "red"), _atomic),
-    **dict.fromkeys(("prefetch", "prefetchu", "discard", "applypriority"), _plain("(void)0;")),
-    **dict.fromkeys(("membar", "fence"), _plain("__threadfence();")),
+    **dict.fromkeys(("prefetch", "prefetchu", "discard", "applypriority"), lambda of: "(void)0;"),
+    **dict.fromkeys(("membar", "fence"), lambda of: "__threadfence();"),
     **dict.fromkeys(("bar", "barrier"), _barrier),
     **dict.fromkeys(("dp4a", "dp2a"), _dot),
     "rem": _called("kerneltk::ptx::remainder", "", ""),
@@ -848,8 +824,8 @@ _RULES: dict[str, Callable[[Instruction], str]] = {
     "mma": _multiply_matrices,
     "bra": _branch,
     "nanosleep": lambda of: f"__nanosleep({of.take(1)[0].read('u32')});",
-    **dict.fromkeys(("trap", "brkpt"), _plain("__trap();")),
-    **dict.fromkeys(("pmevent", "griddepcontrol", "setmaxnreg"), _plain("(void)0;")),
+    **dict.fromkeys(("trap", "brkpt"), lambda of: "__trap();"),
+    **dict.fromkeys(("pmevent", "griddepcontrol", "setmaxnreg"), lambda of: "(void)0;"),
 }
 
 

@@ -8,10 +8,8 @@ class CArrayIterator;
 namespace kerneltk {
 
 template <class Item>
-struct is_index {
-    static constexpr bool value = is_number<Item>::value && !is_small_float<Item>::value &&
-                                  !is_same<Item, float>::value && !is_same<Item, double>::value;
-};
+struct is_index
+    : truth<is_number<Item>::value && !is_single<Item>::value && !is_double<Item>::value> {};
 
 // How the elements of arrays are referred to.
 template <class T>
@@ -73,6 +71,7 @@ struct index_item {
     __device__ __forceinline__ index_item(Item index) : value(static_cast<ptrdiff_t>(index)) {
         static_assert(is_index<Item>::value, "The indices must be integers.");
     }
+    __device__ __forceinline__ explicit operator ptrdiff_t() const { return value; }
 };
 
 // Arrays of integers and pointers to them.
@@ -82,13 +81,8 @@ using if_subscripted =
 
 // The type that flat indices are divided in: unsigned division is the cheaper one.
 template <class Index>
-struct division_type {
-    using type = unsigned long long;
-};
-template <>
-struct division_type<int> {
-    using type = unsigned int;
-};
+using division_type =
+    typename conditional<is_same<Index, int>::value, unsigned int, unsigned long long>::type;
 
 // Bytes: pointer (8), size (8), shape (8 * Ndim), strides in bytes (8 * Ndim).
 // `Index` is int where the size is below 2^31, else a 64-bit integer. Offsets are 64-bit always.
@@ -127,12 +121,8 @@ struct array_view {
                                           const index_item (&strides)[Others])
         : data_(data) {
         static_assert(Count == Ndim && Others == Ndim, "The shape and the strides have as many numbers as there are dimensions.");
-        ptrdiff_t extents[Ndim];
-        for (int d = 0; d < Ndim; ++d) {
-            extents[d] = shape[d].value;
-            strides_[d] = strides[d].value;
-        }
-        set(extents);
+        set(shape);
+        for (int d = 0; d < Ndim; ++d) strides_[d] = strides[d].value;
     }
     template <class Shape, if_subscripted<Shape> = 0>
     __device__ __forceinline__ array_view(T* data, const Shape& shape) : data_(data) {
@@ -142,9 +132,7 @@ struct array_view {
     template <int Count>
     __device__ __forceinline__ array_view(T* data, const index_item (&shape)[Count]) : data_(data) {
         static_assert(Count == Ndim, "The shape has as many numbers as there are dimensions.");
-        ptrdiff_t extents[Ndim];
-        for (int d = 0; d < Ndim; ++d) extents[d] = shape[d].value;
-        set(extents);
+        set(shape);
         set_strides();
     }
 
@@ -204,9 +192,7 @@ private:
     template <int Count>
     __device__ __forceinline__ T* at_items(const index_item (&index)[Count]) const {
         static_assert(Count == Ndim, "The index must have one integer for each dimension.");
-        ptrdiff_t offset = 0;
-        for (int d = 0; d < Ndim; ++d) offset += index[d].value * strides_[d];
-        return reinterpret_cast<T*>(bytes() + offset);
+        return at(index);
     }
     template <class Item>
     __device__ __forceinline__ T* at(const Item* index) const {
@@ -224,7 +210,7 @@ private:
         if constexpr (C_CONTIGUOUS) {
             return data_ + flat;
         } else {
-            using U = typename division_type<Index>::type;
+            using U = division_type<Index>;
             U rest = static_cast<U>(flat);
             ptrdiff_t offset = 0;
             for (int d = Ndim - 1; d > 0; --d) {
@@ -311,13 +297,9 @@ struct index_space {
         }
     }
     template <int Count>
-    __device__ __forceinline__ index_space(const index_item (&shape)[Count]) : size_(1) {
+    __device__ __forceinline__ index_space(const index_item (&shape)[Count])
+        : index_space(static_cast<const index_item*>(shape)) {
         static_assert(Count == Ndim, "The shape has as many numbers as there are dimensions.");
-        for (int d = 0; d < Ndim; ++d) {
-            shape_[d] = shape[d].value;
-            size_ *= shape_[d];
-            index_[d] = 0;
-        }
     }
     template <class Shape, class Given, if_subscripted<Shape> = 0, if_subscripted<Given> = 0>
     __device__ __forceinline__ index_space(const Shape& shape, const Given& index)
@@ -336,7 +318,7 @@ struct index_space {
     __device__ __forceinline__ const ptrdiff_t* shape() const { return shape_; }
     __device__ __forceinline__ const ptrdiff_t (&get() const)[Ndim] { return index_; }
     __device__ __forceinline__ void set(ptrdiff_t flat) {
-        using U = typename division_type<Index>::type;
+        using U = division_type<Index>;
         U rest = static_cast<U>(flat);
         for (int d = Ndim - 1; d > 0; --d) {
             const U extent = static_cast<U>(shape_[d]), q = rest / extent;
@@ -365,19 +347,12 @@ struct index_space<0, Index> {
 };
 
 template <bool NARROW>
-struct index_width {
-    using type = ptrdiff_t;
-};
-template <>
-struct index_width<true> {
-    using type = int;
-};
+using index_width = typename conditional<NARROW, int, ptrdiff_t>::type;
 
 }  // namespace kerneltk
 
 // The names that device functions written for CuPy take such arguments by.
 template <class T, int Ndim, bool C_CONTIGUOUS = false, bool NARROW = false>
-using CArray =
-    kerneltk::array_view<T, Ndim, C_CONTIGUOUS, typename kerneltk::index_width<NARROW>::type>;
+using CArray = kerneltk::array_view<T, Ndim, C_CONTIGUOUS, kerneltk::index_width<NARROW>>;
 template <int Ndim, bool NARROW = false>
-using CIndexer = kerneltk::index_space<Ndim, typename kerneltk::index_width<NARROW>::type>;
+using CIndexer = kerneltk::index_space<Ndim, kerneltk::index_width<NARROW>>;

@@ -11,31 +11,6 @@ namespace kerneltk {
 
 using word64 = unsigned long long;
 
-template <class T>
-struct itself {
-    using type = T;
-};
-
-// The unsigned word behind a type that CUDA cannot compare and swap by itself.
-template <class T, bool SMALL = is_small_float<T>::value>
-struct atomic_word;
-template <class T>
-struct atomic_word<T, true> {
-    using type = unsigned short int;
-};
-template <>
-struct atomic_word<float, false> {
-    using type = unsigned int;
-};
-template <>
-struct atomic_word<double, false> {
-    using type = word64;
-};
-template <>
-struct atomic_word<long long, false> {
-    using type = word64;
-};
-
 template <class To, class From>
 __device__ __forceinline__ To bits_as(const From& from) {
     static_assert(sizeof(To) == sizeof(From), "one size");
@@ -45,7 +20,7 @@ __device__ __forceinline__ To bits_as(const From& from) {
 // Replaces *address by change(*address), by compare and swap of its bits.
 template <class T, class Change>
 __device__ __forceinline__ T atomic_change(T* address, Change change) {
-    using word = typename atomic_word<T>::type;
+    using word = word_of<sizeof(T)>;
     word* const location = reinterpret_cast<word*>(address);
     word seen = *location, expected;
     do {
@@ -73,21 +48,21 @@ using if_word = typename enable_if<is_same<T, float>::value || is_same<T, double
 }  // namespace kerneltk
 
 template <class T, kerneltk::if_word64<T> = 0>
-__device__ __forceinline__ T atomicAdd(T* address, typename kerneltk::itself<T>::type value) {
+__device__ __forceinline__ T atomicAdd(T* address, typename kerneltk::identity<T>::type value) {
     using word = kerneltk::word64;
     return static_cast<T>(atomicAdd(reinterpret_cast<word*>(address), static_cast<word>(value)));
 }
 template <class T, kerneltk::if_small_float<T> = 0, class = void>
-__device__ __forceinline__ T atomicAdd(T* address, typename kerneltk::itself<T>::type value) {
+__device__ __forceinline__ T atomicAdd(T* address, typename kerneltk::identity<T>::type value) {
     return kerneltk::atomic_change(
         address, [value](T now) { return T(static_cast<float>(now) + static_cast<float>(value)); });
 }
 template <class T, kerneltk::if_word64<T> = 0>
-__device__ __forceinline__ T atomicSub(T* address, typename kerneltk::itself<T>::type value) {
+__device__ __forceinline__ T atomicSub(T* address, typename kerneltk::identity<T>::type value) {
     return atomicAdd(address, static_cast<T>(-static_cast<kerneltk::word64>(value)));
 }
 template <class T, kerneltk::if_float<T> = 0, class = void>
-__device__ __forceinline__ T atomicSub(T* address, typename kerneltk::itself<T>::type value) {
+__device__ __forceinline__ T atomicSub(T* address, typename kerneltk::identity<T>::type value) {
     return atomicAdd(address, T(-value));
 }
 __device__ __forceinline__ kerneltk::word64 atomicSub(kerneltk::word64* address,
@@ -97,30 +72,30 @@ __device__ __forceinline__ kerneltk::word64 atomicSub(kerneltk::word64* address,
 
 // A NaN gives way to a number, as by fmax and fmin: what CuPy's header does for float.
 template <class T, kerneltk::if_float<T> = 0>
-__device__ __forceinline__ T atomicMax(T* address, typename kerneltk::itself<T>::type value) {
+__device__ __forceinline__ T atomicMax(T* address, typename kerneltk::identity<T>::type value) {
     return kerneltk::atomic_change(
         address, [value](T now) { return value > now || now != now ? T(value) : now; });
 }
 template <class T, kerneltk::if_float<T> = 0>
-__device__ __forceinline__ T atomicMin(T* address, typename kerneltk::itself<T>::type value) {
+__device__ __forceinline__ T atomicMin(T* address, typename kerneltk::identity<T>::type value) {
     return kerneltk::atomic_change(
         address, [value](T now) { return value < now || now != now ? T(value) : now; });
 }
 
 template <class T, kerneltk::if_word<T> = 0>
-__device__ __forceinline__ T atomicExch(T* address, typename kerneltk::itself<T>::type value) {
-    using word = typename kerneltk::atomic_word<T>::type;
+__device__ __forceinline__ T atomicExch(T* address, typename kerneltk::identity<T>::type value) {
+    using word = kerneltk::word_of<sizeof(T)>;
     return kerneltk::bits_as<T>(
         atomicExch(reinterpret_cast<word*>(address), kerneltk::bits_as<word>(T(value))));
 }
 template <class T, kerneltk::if_small_float<T> = 0, class = void>
-__device__ __forceinline__ T atomicExch(T* address, typename kerneltk::itself<T>::type value) {
+__device__ __forceinline__ T atomicExch(T* address, typename kerneltk::identity<T>::type value) {
     return kerneltk::atomic_change(address, [value](T) { return T(value); });
 }
 template <class T, kerneltk::if_word<T> = 0>
-__device__ __forceinline__ T atomicCAS(T* address, typename kerneltk::itself<T>::type expected,
-                                       typename kerneltk::itself<T>::type value) {
-    using word = typename kerneltk::atomic_word<T>::type;
+__device__ __forceinline__ T atomicCAS(T* address, typename kerneltk::identity<T>::type expected,
+                                       typename kerneltk::identity<T>::type value) {
+    using word = kerneltk::word_of<sizeof(T)>;
     return kerneltk::bits_as<T>(atomicCAS(reinterpret_cast<word*>(address),
                                           kerneltk::bits_as<word>(T(expected)),
                                           kerneltk::bits_as<word>(T(value))));

@@ -11,23 +11,8 @@ namespace kerneltk {
 
 // The component type of an operation between numbers: integers and 16-bit types join as float.
 template <class A, class B>
-struct component {
-    using type = float;
-};
-template <class B>
-struct component<double, B> {
-    using type = double;
-};
-template <class A>
-struct component<A, double> {
-    using type = double;
-};
-template <>
-struct component<double, double> {
-    using type = double;
-};
-template <class A, class B>
-using component_t = typename component<A, B>::type;
+using component_t = typename conditional<is_same<A, double>::value || is_same<B, double>::value,
+                                         double, float>::type;
 template <class S>
 using if_scalar = typename enable_if<is_number<S>::value>::type;
 

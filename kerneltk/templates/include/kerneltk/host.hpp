@@ -279,14 +279,10 @@ KERNELTK_FENCE(__threadfence_system)
 namespace kerneltk {
 
 template <class T>
-struct is_integer {
-    static constexpr bool value = false;
-};
-#define KERNELTK_INTEGER(T)                  \
-    template <>                              \
-    struct is_integer<T> {                   \
-        static constexpr bool value = true;  \
-    };
+struct is_integer : false_type {};
+#define KERNELTK_INTEGER(T) \
+    template <>             \
+    struct is_integer<T> : true_type {};
 KERNELTK_INTEGER(char)
 KERNELTK_INTEGER(signed char)
 KERNELTK_INTEGER(unsigned char)
@@ -299,11 +295,6 @@ KERNELTK_INTEGER(unsigned long)
 KERNELTK_INTEGER(long long)
 KERNELTK_INTEGER(unsigned long long)
 #undef KERNELTK_INTEGER
-
-template <class T>
-struct identity {
-    using type = T;
-};
 
 // Sets *p to update(*p) and returns what it held. Bits are compared, so that NaN ends as well.
 template <class T, class F>

@@ -168,19 +168,13 @@ public:
 };
 #undef KERNELTK_CUB_CALLBACK
 
-namespace kerneltk_details {
-struct whole_block {
-    static int rank() { return kerneltk_details::rank(); }
-};
-}  // namespace kerneltk_details
-
 template <class T, int X, int N, BlockLoadAlgorithm Algorithm = BLOCK_LOAD_DIRECT, int Y = 1,
           int Z = 1, int = 0>
 class BlockLoad
     : public kerneltk_details::loads<
           T, N,
           kerneltk_details::items_of<X * Y * Z, N, Algorithm == BLOCK_LOAD_STRIPED,
-                                     kerneltk_details::whole_block>> {
+                                     kerneltk_details::block_group>> {
     struct storage_type {};
     KERNELTK_CUB_STORAGE(BlockLoad)
 };
@@ -190,7 +184,7 @@ class BlockStore
     : public kerneltk_details::stores<
           T, N,
           kerneltk_details::items_of<X * Y * Z, N, Algorithm == BLOCK_STORE_STRIPED,
-                                     kerneltk_details::whole_block>> {
+                                     kerneltk_details::block_group>> {
     struct storage_type {};
     KERNELTK_CUB_STORAGE(BlockStore)
 };
@@ -258,24 +252,6 @@ public:
 
 // The bits of numbers as radix sorts take them, and in their order (CUB's util_type.cuh).
 enum Category { NOT_A_NUMBER, SIGNED_INTEGER, UNSIGNED_INTEGER, FLOATING_POINT };
-namespace kerneltk_details {
-template <int>
-struct unsigned_bits {
-    using type = unsigned char;
-};
-template <>
-struct unsigned_bits<2> {
-    using type = unsigned short;
-};
-template <>
-struct unsigned_bits<4> {
-    using type = unsigned int;
-};
-template <>
-struct unsigned_bits<8> {
-    using type = unsigned long long;
-};
-}  // namespace kerneltk_details
 template <class T, bool IS_NUMBER = ::kerneltk::is_number<T>::value>
 struct Traits {
     static constexpr Category CATEGORY = NOT_A_NUMBER;
@@ -283,7 +259,7 @@ struct Traits {
 };
 template <class T>
 struct Traits<T, true> {
-    using UnsignedBits = typename kerneltk_details::unsigned_bits<sizeof(T)>::type;
+    using UnsignedBits = ::kerneltk::word_of<sizeof(T)>;
     static constexpr bool is_integer = ::kerneltk::is_integer<T>::value || __is_same(T, bool);
     static constexpr Category CATEGORY = !is_integer        ? FLOATING_POINT
                                          : T(-1) < T(0) ? SIGNED_INTEGER

@@ -1,6 +1,7 @@
 // CUB's sorts by comparisons, of blocks and warps, for host compilers.
 #pragma once
 #include <kerneltk/host_cub_warp.hpp>
+#include <kerneltk/host_merge.hpp>
 
 namespace cub {
 
@@ -14,27 +15,11 @@ struct merge_storage {
     unsigned short orders[2][Items];
     const unsigned short* order;
 
-    // Merges pairs of runs that double in length. Of equal keys those come first that were first.
     template <class Compare>
     void sort(int count, Compare& compare) {
         Key* const own = keys.data();
-        unsigned short *from = orders[0], *to = orders[1];
-        for (int k = 0; k < count; ++k) from[k] = static_cast<unsigned short>(k);
-        for (int width = 1; width < count; width *= 2) {
-            for (int start = 0; start < count; start += 2 * width) {
-                const int middle = start + width < count ? start + width : count;
-                const int end = middle + width < count ? middle + width : count;
-                for (int x = start, y = middle, k = start; k < end; ++k) {
-                    const bool is_second =
-                        x == middle || (y < end && compare(own[from[y]], own[from[x]]));
-                    to[k] = from[is_second ? y++ : x++];
-                }
-            }
-            unsigned short* const other = from;
-            from = to;
-            to = other;
-        }
-        order = from;
+        order = ::kerneltk::merged_order(
+            orders, count, [&](int a, int b) -> bool { return compare(own[a], own[b]); });
     }
 };
 

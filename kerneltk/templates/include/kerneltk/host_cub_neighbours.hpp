@@ -97,26 +97,19 @@ public:
         storage_.bring(items, at);
         tails(flags, items, predicate, last.item);
     }
-    template <int N, class Flag, class Predicate>
-    void FlagHeadsAndTails(Flag (&head_flags)[N], Flag (&tail_flags)[N], T (&items)[N],
-                           Predicate predicate, KERNELTK_CUB_PLACE) {
-        both(head_flags, tail_flags, items, predicate, nullptr, nullptr, at);
+#define KERNELTK_CUB_BOTH(FIRST, LAST, first, last)                                              \
+    template <int N, class Flag, class Predicate>                                                \
+    void FlagHeadsAndTails(Flag (&head_flags)[N] FIRST, Flag (&tail_flags)[N] LAST,              \
+                           T (&items)[N], Predicate predicate, KERNELTK_CUB_PLACE) {             \
+        both(head_flags, tail_flags, items, predicate, first, last, at);                         \
     }
-    template <int N, class Flag, class Predicate>
-    void FlagHeadsAndTails(Flag (&head_flags)[N], Flag (&tail_flags)[N], T last, T (&items)[N],
-                           Predicate predicate, KERNELTK_CUB_PLACE) {
-        both(head_flags, tail_flags, items, predicate, nullptr, &last, at);
-    }
-    template <int N, class Flag, class Predicate>
-    void FlagHeadsAndTails(Flag (&head_flags)[N], T first, Flag (&tail_flags)[N], T (&items)[N],
-                           Predicate predicate, KERNELTK_CUB_PLACE) {
-        both(head_flags, tail_flags, items, predicate, &first, nullptr, at);
-    }
-    template <int N, class Flag, class Predicate>
-    void FlagHeadsAndTails(Flag (&head_flags)[N], T first, Flag (&tail_flags)[N], T last,
-                           T (&items)[N], Predicate predicate, KERNELTK_CUB_PLACE) {
-        both(head_flags, tail_flags, items, predicate, &first, &last, at);
-    }
+#define KERNELTK_CUB_ITEM(name) , T name
+    KERNELTK_CUB_BOTH(, , nullptr, nullptr)
+    KERNELTK_CUB_BOTH(, KERNELTK_CUB_ITEM(last), nullptr, &last)
+    KERNELTK_CUB_BOTH(KERNELTK_CUB_ITEM(first), , &first, nullptr)
+    KERNELTK_CUB_BOTH(KERNELTK_CUB_ITEM(first), KERNELTK_CUB_ITEM(last), &first, &last)
+#undef KERNELTK_CUB_ITEM
+#undef KERNELTK_CUB_BOTH
 };
 
 // Results may be written where the items are.

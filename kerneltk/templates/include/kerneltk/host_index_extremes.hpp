@@ -20,16 +20,9 @@ inline long long chosen(int mask, long long a, long long b) {
     const long long wide = mask;
     return (a & wide) | (b & ~wide);
 }
-inline float chosen(int mask, float a, float b) {
-    int x, y;
-    __builtin_memcpy(&x, &a, sizeof(x));
-    __builtin_memcpy(&y, &b, sizeof(y));
-    x = chosen(mask, x, y);
-    __builtin_memcpy(&a, &x, sizeof(x));
-    return a;
-}
-inline double chosen(int mask, double a, double b) {
-    long long x, y;
+template <class F>
+inline F chosen(int mask, F a, F b) {
+    typename conditional<sizeof(F) == 8, long long, int>::type x, y;
     __builtin_memcpy(&x, &a, sizeof(x));
     __builtin_memcpy(&y, &b, sizeof(y));
     x = chosen(mask, x, y);

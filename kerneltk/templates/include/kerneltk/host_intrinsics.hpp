@@ -20,99 +20,78 @@ namespace kerneltk {
 // Sets the processor's rounding while it lives. Operands and results pass through hold(), so that
 // no operation moves across its begin and its end.
 class rounding {
-public:
 #if defined(__x86_64__)
-    enum direction : unsigned int { down = 0x2000, up = 0x4000, to_zero = 0x6000 };
+#define KERNELTK_READ_MODE "stmxcsr %0" : "=m"
+#define KERNELTK_SET_MODE "ldmxcsr %0" : : "m"
+#define KERNELTK_HELD "+x"
+    using word = unsigned int;
+    static constexpr word mask = 0x6000;
 
-    template <class... F>
-    __forceinline__ explicit rounding(direction wanted, F&... operands) {
-        __asm__ volatile("stmxcsr %0" : "=m"(before_));
-        const unsigned int now = (before_ & ~0x6000u) | wanted;
-        __asm__ volatile("ldmxcsr %0" : : "m"(now));
-        (hold(operands), ...);
-    }
-    template <class F>
-    __forceinline__ F end(F result) {
-        hold(result);
-        __asm__ volatile("ldmxcsr %0" : : "m"(before_));
-        return result;
-    }
-
-private:
-    template <class F>
-    static __forceinline__ void hold(F& x) {
-        __asm__ volatile("" : "+x"(x));
-    }
-    unsigned int before_;
+public:
+    enum direction : word { down = 0x2000, up = 0x4000, to_zero = 0x6000 };
 #elif defined(__aarch64__)
-    enum direction : unsigned long { up = 1ul << 22, down = 2ul << 22, to_zero = 3ul << 22 };
+#define KERNELTK_READ_MODE "mrs %0, fpcr" : "=r"
+#define KERNELTK_SET_MODE "msr fpcr, %0" : : "r"
+#define KERNELTK_HELD "+w"
+    using word = unsigned long;
+    static constexpr word mask = 3ul << 22;
+
+public:
+    enum direction : word { up = 1ul << 22, down = 2ul << 22, to_zero = 3ul << 22 };
+#endif
 
     template <class... F>
     __forceinline__ explicit rounding(direction wanted, F&... operands) {
-        __asm__ volatile("mrs %0, fpcr" : "=r"(before_));
-        const unsigned long now = (before_ & ~(3ul << 22)) | wanted;
-        __asm__ volatile("msr fpcr, %0" : : "r"(now));
+        __asm__ volatile(KERNELTK_READ_MODE(before_));
+        const word now = (before_ & ~mask) | wanted;
+        __asm__ volatile(KERNELTK_SET_MODE(now));
         (hold(operands), ...);
     }
     template <class F>
     __forceinline__ F end(F result) {
         hold(result);
-        __asm__ volatile("msr fpcr, %0" : : "r"(before_));
+        __asm__ volatile(KERNELTK_SET_MODE(before_));
         return result;
     }
 
 private:
     template <class F>
     static __forceinline__ void hold(F& x) {
-        __asm__ volatile("" : "+w"(x));
+        __asm__ volatile("" : KERNELTK_HELD(x));
     }
-    unsigned long before_;
-#endif
+    word before_;
 };
+#undef KERNELTK_READ_MODE
+#undef KERNELTK_SET_MODE
+#undef KERNELTK_HELD
 
 }  // namespace kerneltk
 
-#define KERNELTK_ROUNDED_1(name, suffix, direction, F, expression)            \
-    template <int = 0>                                                        \
-    inline F name##suffix(F x) {                                              \
-        kerneltk::rounding mode(kerneltk::rounding::direction, x);            \
-        return mode.end(static_cast<F>(expression));                          \
+// What follows the expression are the names of the parameters.
+#define KERNELTK_ROUNDED_TO(name, direction, F, parameters, expression, ...)           \
+    template <int = 0>                                                                 \
+    inline F name parameters {                                                         \
+        kerneltk::rounding mode(kerneltk::rounding::direction, __VA_ARGS__);           \
+        return mode.end(static_cast<F>(expression));                                   \
     }
-#define KERNELTK_ROUNDED_2(name, suffix, direction, F, expression)            \
-    template <int = 0>                                                        \
-    inline F name##suffix(F x, F y) {                                         \
-        kerneltk::rounding mode(kerneltk::rounding::direction, x, y);         \
-        return mode.end(static_cast<F>(expression));                          \
-    }
-#define KERNELTK_ROUNDED_3(name, suffix, direction, F, expression)            \
-    template <int = 0>                                                        \
-    inline F name##suffix(F x, F y, F z) {                                    \
-        kerneltk::rounding mode(kerneltk::rounding::direction, x, y, z);      \
-        return mode.end(static_cast<F>(expression));                          \
-    }
-#define KERNELTK_ROUNDED(n, name, F, expression)                              \
-    KERNELTK_ROUNDED_##n(name, _rd, down, F, expression)                      \
-    KERNELTK_ROUNDED_##n(name, _ru, up, F, expression)                        \
-    KERNELTK_ROUNDED_##n(name, _rz, to_zero, F, expression)
-KERNELTK_ROUNDED(2, __fadd, float, x + y)
-KERNELTK_ROUNDED(2, __fsub, float, x - y)
-KERNELTK_ROUNDED(2, __fmul, float, x * y)
-KERNELTK_ROUNDED(2, __fdiv, float, x / y)
-KERNELTK_ROUNDED(1, __frcp, float, 1.0f / x)
-KERNELTK_ROUNDED(1, __fsqrt, float, __builtin_sqrtf(x))
-KERNELTK_ROUNDED(3, __fmaf, float, __builtin_fmaf(x, y, z))
-KERNELTK_ROUNDED(3, __fmaf_ieee, float, __builtin_fmaf(x, y, z))
-KERNELTK_ROUNDED(2, __dadd, double, x + y)
-KERNELTK_ROUNDED(2, __dsub, double, x - y)
-KERNELTK_ROUNDED(2, __dmul, double, x * y)
-KERNELTK_ROUNDED(2, __ddiv, double, x / y)
-KERNELTK_ROUNDED(1, __drcp, double, 1.0 / x)
-KERNELTK_ROUNDED(1, __dsqrt, double, __builtin_sqrt(x))
-KERNELTK_ROUNDED(3, __fma, double, __builtin_fma(x, y, z))
+#define KERNELTK_ROUNDED(name, F, parameters, ...)                                     \
+    KERNELTK_ROUNDED_TO(name##_rd, down, F, parameters, __VA_ARGS__)                   \
+    KERNELTK_ROUNDED_TO(name##_ru, up, F, parameters, __VA_ARGS__)                     \
+    KERNELTK_ROUNDED_TO(name##_rz, to_zero, F, parameters, __VA_ARGS__)
+#define KERNELTK_ROUNDED_OF(F, prefix, f)                                              \
+    KERNELTK_ROUNDED(__##prefix##add, F, (F x, F y), x + y, x, y)                      \
+    KERNELTK_ROUNDED(__##prefix##sub, F, (F x, F y), x - y, x, y)                      \
+    KERNELTK_ROUNDED(__##prefix##mul, F, (F x, F y), x * y, x, y)                      \
+    KERNELTK_ROUNDED(__##prefix##div, F, (F x, F y), x / y, x, y)                      \
+    KERNELTK_ROUNDED(__##prefix##rcp, F, (F x), F(1) / x, x)                           \
+    KERNELTK_ROUNDED(__##prefix##sqrt, F, (F x), __builtin_sqrt##f(x), x)              \
+    KERNELTK_ROUNDED(__fma##f, F, (F x, F y, F z), __builtin_fma##f(x, y, z), x, y, z)
+KERNELTK_ROUNDED_OF(float, f, f)
+KERNELTK_ROUNDED_OF(double, d, )
+KERNELTK_ROUNDED(__fmaf_ieee, float, (float x, float y, float z), __builtin_fmaf(x, y, z), x, y, z)
+#undef KERNELTK_ROUNDED_OF
 #undef KERNELTK_ROUNDED
-#undef KERNELTK_ROUNDED_3
-#undef KERNELTK_ROUNDED_2
-#undef KERNELTK_ROUNDED_1
+#undef KERNELTK_ROUNDED_TO
 
 // ---- integers ----
 

@@ -130,13 +130,9 @@ struct part {
 };
 
 template <class T>
-struct plain {
-    using type = T;
-};
+struct plain : identity<T> {};
 template <class T>
-struct plain<const T> {
-    using type = T;
-};
+struct plain<const T> : identity<T> {};
 template <class T, int N, bool C, class I>
 __forceinline__ auto whole(const array_view<T, N, C, I>& array) {
     using Plain = typename plain<T>::type;
@@ -207,12 +203,8 @@ template <class T>
 __forceinline__ bool is_dense(const part<T, 1>& row) {
     return row.steps[0] == static_cast<long long>(sizeof(T));
 }
-struct dense {
-    static constexpr bool value = true;
-};
-struct apart {
-    static constexpr bool value = false;
-};
+using dense = true_type;
+using apart = false_type;
 
 // The elements of a row have no one in common that is written: iterations are independent.
 #if defined(__clang__)

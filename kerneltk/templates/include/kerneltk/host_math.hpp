@@ -21,14 +21,6 @@
 namespace kerneltk {
 
 template <class T>
-struct is_double {
-    static constexpr bool value = is_same<T, double>::value;
-};
-template <class T>
-struct is_single {
-    static constexpr bool value = is_small_float<T>::value || is_same<T, float>::value;
-};
-template <class T>
 using if_single = typename enable_if<is_single<T>::value>::type;
 template <class T>
 using if_real = typename enable_if<is_single<T>::value || is_double<T>::value>::type;
@@ -43,10 +35,8 @@ using if_small = typename enable_if<is_single<T>::value && !is_same<T, float>::v
 template <class T, class... None>
 using if_enum = typename enable_if<__is_enum(T) && sizeof...(None) == 0>::type;
 template <class T>
-struct is_whole {
-    static constexpr bool value =
-        __is_enum(T) || (is_number<T>::value && !is_single<T>::value && !is_double<T>::value);
-};
+struct is_whole
+    : truth<__is_enum(T) || (is_number<T>::value && !is_single<T>::value && !is_double<T>::value)> {};
 template <class A, class B, class... None>
 using if_enums = typename enable_if<(__is_enum(A) || __is_enum(B)) && is_whole<A>::value &&
                                     is_whole<B>::value && sizeof...(None) == 0>::type;
@@ -55,21 +45,14 @@ using if_one = typename enable_if<is_number<T>::value && sizeof...(None) == 0>::
 
 // The type that a function of real numbers is computed in (C++17, [cmath.syn] paragraph 2): float for
 // a float or a 16-bit type alone, and double as soon as there is a double or an integer.
-template <bool B>
-struct select_real {
-    using type = double;
-};
-template <>
-struct select_real<true> {
-    using type = float;
-};
 template <class A, class B = A, class C = A>
-using real = typename select_real<is_single<A>::value && is_single<B>::value &&
-                                  is_single<C>::value>::type;
+using real = typename conditional<is_single<A>::value && is_single<B>::value && is_single<C>::value,
+                                  float, double>::type;
 // CUDA has a power of a float by an int.
 template <class A, class B>
 using real_power =
-    typename select_real<is_single<A>::value && (is_single<B>::value || is_same<B, int>::value)>::type;
+    typename conditional<is_single<A>::value && (is_single<B>::value || is_same<B, int>::value),
+                         float, double>::type;
 // Functions of two numbers that are not plainly (double, double).
 template <class A, class B, class... None>
 using if_pair = typename enable_if<is_number<A>::value && is_number<B>::value &&
@@ -260,19 +243,20 @@ template <class T, class... None, kerneltk::if_small<T, None...> = 0>
 inline float abs(T x, None...) {
     return __builtin_fabsf(static_cast<float>(x));
 }
-#define KERNELTK_TEST(name)                                                 \
+#define KERNELTK_OF_NUMBER(name, function, Float, Double, Real)             \
     template <int = 0>                                                      \
-    inline bool name(float x) {                                             \
-        return __builtin_##name(x);                                         \
+    inline Float name(float x) {                                            \
+        return function(x);                                                 \
     }                                                                       \
     template <int = 0>                                                      \
-    inline bool name(double x) {                                            \
-        return __builtin_##name(x);                                         \
+    inline Double name(double x) {                                          \
+        return function(x);                                                 \
     }                                                                       \
     template <class T, class... None, kerneltk::if_one<T, None...> = 0>     \
-    inline bool name(T x, None...) {                                        \
-        return __builtin_##name(static_cast<kerneltk::real<T>>(x));         \
+    inline Real name(T x, None...) {                                        \
+        return function(static_cast<kerneltk::real<T>>(x));                 \
     }
+#define KERNELTK_TEST(name) KERNELTK_OF_NUMBER(name, __builtin_##name, bool, bool, bool)
 KERNELTK_TEST(isnan)
 KERNELTK_TEST(isinf)
 KERNELTK_TEST(isfinite)
@@ -375,24 +359,11 @@ inline float cyl_bessel_i1(float x) { return static_cast<float>(bessel_series(x,
 
 }  // namespace kerneltk::math
 
-#define KERNELTK_CUDA_1(name)                                                \
-    template <int = 0>                                                       \
-    inline float name(float x) {                                             \
-        return kerneltk::math::name(x);                                      \
-    }                                                                        \
-    template <int = 0>                                                       \
-    inline double name(double x) {                                           \
-        return kerneltk::math::name(x);                                      \
-    }                                                                        \
-    template <class T, class... None,                                        \
-              typename kerneltk::enable_if<kerneltk::is_number<T>::value &&  \
-                                           sizeof...(None) == 0>::type = 0>  \
-    inline kerneltk::real<T> name(T x, None...) {                            \
-        return kerneltk::math::name(static_cast<kerneltk::real<T>>(x));      \
-    }                                                                        \
-    template <class T, kerneltk::if_number<T> = 0>                           \
-    inline float name##f(T x) {                                              \
-        return kerneltk::math::name(static_cast<float>(x));                  \
+#define KERNELTK_CUDA_1(name)                                                                \
+    KERNELTK_OF_NUMBER(name, kerneltk::math::name, float, double, kerneltk::real<T>)         \
+    template <class T, kerneltk::if_number<T> = 0>                                           \
+    inline float name##f(T x) {                                                              \
+        return kerneltk::math::name(static_cast<float>(x));                                  \
     }
 KERNELTK_CUDA_1(rsqrt)
 KERNELTK_CUDA_1(rcbrt)
@@ -409,6 +380,7 @@ KERNELTK_CUDA_1(normcdfinv)
 KERNELTK_CUDA_1(cyl_bessel_i0)
 KERNELTK_CUDA_1(cyl_bessel_i1)
 #undef KERNELTK_CUDA_1
+#undef KERNELTK_OF_NUMBER
 
 // Two calls rather than the C library's sincos, which has no vector form that compilers use.
 template <class T, kerneltk::if_number<T> = 0, class R>

@@ -47,13 +47,9 @@ __forceinline__ void put(bool& to, const T& value) {
 }
 
 template <class T>
-struct is_pointer {
-    static constexpr bool value = false;
-};
+struct is_pointer : false_type {};
 template <class T>
-struct is_pointer<T*> {
-    static constexpr bool value = true;
-};
+struct is_pointer<T*> : true_type {};
 
 // The statement's operands: a C++ value as a register, and back.
 template <class Register, class T>
@@ -177,34 +173,19 @@ inline void copy(char* to, const char* from, unsigned int size, Register filled)
 
 // ---- integers ----
 
-template <class T>
-struct unsigned_of;
-#define KERNELTK_PTX_INTEGER(S, U, W, V)      \
-    template <>                               \
-    struct unsigned_of<S> {                   \
-        using type = U;                       \
-        using wide = W;                       \
-    };                                        \
-    template <>                               \
-    struct unsigned_of<U> {                   \
-        using type = U;                       \
-        using wide = V;                       \
-    };
 __extension__ typedef __int128 wide_signed;
 __extension__ typedef unsigned __int128 wide_unsigned;
-KERNELTK_PTX_INTEGER(signed char, unsigned char, short, unsigned short)
-KERNELTK_PTX_INTEGER(short, unsigned short, int, unsigned int)
-KERNELTK_PTX_INTEGER(int, unsigned int, long long, unsigned long long)
-KERNELTK_PTX_INTEGER(long long, unsigned long long, wide_signed, wide_unsigned)
-#undef KERNELTK_PTX_INTEGER
-template <class T>
-using unsigned_t = typename unsigned_of<T>::type;
-template <class T>
-using wide_t = typename unsigned_of<T>::wide;
-template <class T>
-constexpr int bits_of = 8 * static_cast<int>(sizeof(T));
 template <class T>
 constexpr bool is_signed = T(-1) < T(0);
+template <class T>
+using unsigned_t = word_of<sizeof(T)>;
+// It holds a product of two.
+template <class T, class Signed = typename conditional<sizeof(T) == 8, wide_signed, long long>::type,
+          class Unsigned =
+              typename conditional<sizeof(T) == 8, wide_unsigned, unsigned long long>::type>
+using wide_t = typename conditional<is_signed<T>, Signed, Unsigned>::type;
+template <class T>
+constexpr int bits_of = 8 * static_cast<int>(sizeof(T));
 
 template <class T>
 __forceinline__ T add(T x, T y) {
@@ -436,26 +417,21 @@ __forceinline__ double copy_sign(double sign, double size) { return __builtin_co
 #define KERNELTK_PTX_INTEGRAL(direction, function)                                        \
     __forceinline__ float integral_##direction(float x) { return __builtin_##function##f(x); } \
     __forceinline__ double integral_##direction(double x) { return __builtin_##function(x); }
+#define KERNELTK_PTX_DIRECTED(direction, function, sign)                                  \
+    KERNELTK_PTX_INTEGRAL(direction, function)                                            \
+    template <class F, class I>                                                           \
+    __forceinline__ F to_float_##direction(I x) {                                         \
+        return kerneltk::directed<F>(x, sign);                                            \
+    }
 KERNELTK_PTX_INTEGRAL(rn, rint)
-KERNELTK_PTX_INTEGRAL(rz, trunc)
-KERNELTK_PTX_INTEGRAL(rd, floor)
-KERNELTK_PTX_INTEGRAL(ru, ceil)
+KERNELTK_PTX_DIRECTED(rz, trunc, 0)
+KERNELTK_PTX_DIRECTED(rd, floor, -1)
+KERNELTK_PTX_DIRECTED(ru, ceil, 1)
+#undef KERNELTK_PTX_DIRECTED
 #undef KERNELTK_PTX_INTEGRAL
 template <class F, class I>
 __forceinline__ F to_float_rn(I x) {
     return static_cast<F>(x);
-}
-template <class F, class I>
-__forceinline__ F to_float_rz(I x) {
-    return kerneltk::directed<F>(x, 0);
-}
-template <class F, class I>
-__forceinline__ F to_float_rd(I x) {
-    return kerneltk::directed<F>(x, -1);
-}
-template <class F, class I>
-__forceinline__ F to_float_ru(I x) {
-    return kerneltk::directed<F>(x, 1);
 }
 // A float of ten bits behind the point, rounded to nearest: ties away from zero, or to even.
 template <bool AWAY, bool FINITE>

@@ -2,6 +2,7 @@
 // of the CUDA C++ Programming Guide describe them. An object's handle tells its descriptor, which
 // kerneltk/backends/host/textures.py fills in.
 #pragma once
+#include <kerneltk/binary16.hpp>
 #include <kerneltk/core.hpp>
 #include <kerneltk/host_vector.hpp>
 
@@ -156,21 +157,6 @@ KERNELTK_TEXTURE T packed(const vector4<C>& value) {
 
 // ---- one texel ----
 
-KERNELTK_TEXTURE float half_as_float(unsigned short bits) {
-    const unsigned int sign = (bits & 0x8000u) << 16, rest = bits & 0x7fffu;
-    union {
-        unsigned int bits;
-        float value;
-    } made;
-    if (rest < 0x400u) {  // zero and subnormals: multiples of 2^-24
-        made.value = static_cast<float>(rest) * 5.9604644775390625e-8f;
-        made.bits |= sign;
-    } else {
-        made.bits = sign | ((rest << 13) + (rest >= 0x7c00u ? 0x70000000u : 0x38000000u));
-    }
-    return made.value;
-}
-
 template <class T>
 struct __attribute__((may_alias)) stored {
     T value;
@@ -184,7 +170,7 @@ KERNELTK_TEXTURE C element(const byte* at, int channel) {
 KERNELTK_TEXTURE float read_float(const descriptor& d, const byte* at, int channel) {
     if (d.format == floating)
         return d.bytes == 4 ? element<float>(at, channel)
-                            : half_as_float(element<unsigned short>(at, channel));
+                            : binary16::value(element<unsigned short>(at, channel));
     if (d.format == unsigned_integer)
         return d.bytes == 1 ? static_cast<float>(element<unsigned char>(at, channel)) / 255.0f
                             : static_cast<float>(element<unsigned short>(at, channel)) / 65535.0f;
@@ -451,11 +437,6 @@ KERNELTK_TEXTURE void store(byte* to, T value) {
 // ---- CUDA's functions ----
 
 // Textures have no mipmaps: every level of detail is the only one.
-#define KERNELTK_FETCH(name, parameters, call)                                   \
-    template <class T>                                                           \
-    KERNELTK_TEXTURE T name parameters {                                         \
-        return kerneltk::textures::call;                                         \
-    }
 #define KERNELTK_LIST(...) __VA_ARGS__
 #define KERNELTK_SAMPLED_BY(name, parameters, at, layer)                                           \
     template <class T>                                                                             \
@@ -502,18 +483,18 @@ KERNELTK_CUBE(texCubemapLayeredGrad, KERNELTK_LIST(, int layer, float4, float4),
               KERNELTK_LIST(, &layer))
 #undef KERNELTK_CUBE
 
-KERNELTK_FETCH(tex1Dfetch, (cudaTextureObject_t object, int x), fetch<T>("tex1Dfetch", object, x))
-KERNELTK_FETCH(tex2Dgather, (cudaTextureObject_t object, float x, float y, int channel = 0),
-               gather<T>("tex2Dgather", object, x, y, channel))
-template <class T>
-KERNELTK_TEXTURE void tex1Dfetch(T* to, cudaTextureObject_t object, int x) {
-    *to = tex1Dfetch<T>(object, x);
-}
-template <class T>
-KERNELTK_TEXTURE void tex2Dgather(T* to, cudaTextureObject_t object, float x, float y,
-                                  int channel = 0) {
-    *to = tex2Dgather<T>(object, x, y, channel);
-}
+#define KERNELTK_FETCH(name, work, parameters, given)                                             \
+    template <class T>                                                                             \
+    KERNELTK_TEXTURE T name(cudaTextureObject_t object, parameters) {                              \
+        return kerneltk::textures::work<T>(#name, object, given);                                  \
+    }                                                                                              \
+    template <class T>                                                                             \
+    KERNELTK_TEXTURE void name(T* to, cudaTextureObject_t object, parameters) {                    \
+        *to = name<T>(object, given);                                                              \
+    }
+KERNELTK_FETCH(tex1Dfetch, fetch, int x, x)
+KERNELTK_FETCH(tex2Dgather, gather, KERNELTK_LIST(float x, float y, int channel = 0),
+               KERNELTK_LIST(x, y, channel))
 #undef KERNELTK_FETCH
 
 #define KERNELTK_SURFACE(name, coordinates, at, layer)                                             \

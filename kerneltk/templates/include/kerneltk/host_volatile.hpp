@@ -49,34 +49,20 @@ inline void meet_at(place p, unsigned int number, bool stores) {
 }
 
 template <class T>
-struct is_volatile {
-    static constexpr bool value = false;
-};
+struct is_volatile : false_type {};
 template <class T>
-struct is_volatile<volatile T> {
-    static constexpr bool value = true;
-};
+struct is_volatile<volatile T> : true_type {};
 template <class T>
-struct is_volatile<const volatile T> {
-    static constexpr bool value = true;
-};
+struct is_volatile<const volatile T> : true_type {};
 // An array is not accessed as a whole.
 template <class T, size_t N>
-struct is_volatile<volatile T[N]> {
-    static constexpr bool value = false;
-};
+struct is_volatile<volatile T[N]> : false_type {};
 template <class T, size_t N>
-struct is_volatile<const volatile T[N]> {
-    static constexpr bool value = false;
-};
+struct is_volatile<const volatile T[N]> : false_type {};
 template <class T>
-struct is_volatile<volatile T[]> {
-    static constexpr bool value = false;
-};
+struct is_volatile<volatile T[]> : false_type {};
 template <class T>
-struct is_volatile<const volatile T[]> {
-    static constexpr bool value = false;
-};
+struct is_volatile<const volatile T[]> : false_type {};
 template <class T>
 struct is_volatile<T&> : is_volatile<T> {};
 template <class T>
@@ -118,26 +104,20 @@ struct volatile_target {
     KERNELTK_UPDATE(<<)
     KERNELTK_UPDATE(>>)
 #undef KERNELTK_UPDATE
-    T operator++() const {
-        T value = load();
-        return *this = ++value;
+#define KERNELTK_STEP(op)                    \
+    T operator op() const {                  \
+        T value = load();                    \
+        return *this = op value;             \
+    }                                        \
+    T operator op(int) const {               \
+        T value = load();                    \
+        const T before = value op;           \
+        *this = value;                       \
+        return before;                       \
     }
-    T operator--() const {
-        T value = load();
-        return *this = --value;
-    }
-    T operator++(int) const {
-        T value = load();
-        const T before = value++;
-        *this = value;
-        return before;
-    }
-    T operator--(int) const {
-        T value = load();
-        const T before = value--;
-        *this = value;
-        return before;
-    }
+    KERNELTK_STEP(++)
+    KERNELTK_STEP(--)
+#undef KERNELTK_STEP
 
 private:
     T load() const {
@@ -147,13 +127,9 @@ private:
 };
 
 template <class T>
-struct without_volatile {
-    using type = T;
-};
+struct without_volatile : identity<T> {};
 template <class T>
-struct without_volatile<volatile T> {
-    using type = T;
-};
+struct without_volatile<volatile T> : identity<T> {};
 
 template <class T>
 constexpr decltype(auto) target(T& memory, place p, unsigned int number) {

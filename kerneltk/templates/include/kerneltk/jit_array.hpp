@@ -1,6 +1,7 @@
 // What array arguments of kernels in restricted Python are: a pointer, the shape (elements), and for
 // arrays that are not dense in C order the steps (bytes).
 #pragma once
+#include <kerneltk/traits.hpp>
 
 namespace kerneltk::jit {
 
@@ -69,20 +70,11 @@ struct strided {
         const long long index[] = {static_cast<long long>(leading)..., 0};
         long long offset = 0;
         for (int k = 0; k < static_cast<int>(sizeof...(I)); ++k) offset += index[k] * steps[k];
-        return reinterpret_cast<T*>(reinterpret_cast<bytes_of<T>*>(data) + offset);
+        return reinterpret_cast<T*>(reinterpret_cast<byte*>(data) + offset);
     }
 
 private:
-    template <class U>
-    struct byte {
-        using type = char;
-    };
-    template <class U>
-    struct byte<const U> {
-        using type = const char;
-    };
-    template <class U>
-    using bytes_of = typename byte<U>::type;
+    using byte = typename conditional<is_same<T, const T>::value, const char, char>::type;
 };
 
 // An element that may lie at any byte.

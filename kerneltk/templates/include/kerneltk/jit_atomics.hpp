@@ -5,21 +5,6 @@
 
 namespace kerneltk::jit {
 
-template <int SIZE>
-struct word_of;
-template <>
-struct word_of<2> {
-    using type = unsigned short;
-};
-template <>
-struct word_of<4> {
-    using type = unsigned int;
-};
-template <>
-struct word_of<8> {
-    using type = unsigned long long;
-};
-
 template <class T, class Word>
 __device__ __forceinline__ T from_bits(Word bits) {
     T value;
@@ -36,7 +21,7 @@ __device__ __forceinline__ Word to_bits(const T& value) {
 // Sets *p to update(*p) and returns what it held.
 template <class T, class F>
 __device__ inline T update(T* p, F next) {
-    using word = typename word_of<sizeof(T)>::type;
+    using word = word_of<sizeof(T)>;
     word* const place = reinterpret_cast<word*>(p);
     word seen = *const_cast<volatile word*>(place);
     for (;;) {
@@ -54,23 +39,18 @@ constexpr bool is_whole = is_same<T, int>::value || is_same<T, unsigned int>::va
 
 // CUDA has no atomicAdd of long long; two's complement makes it that of unsigned long long.
 template <class T>
-struct unsigned_of {
-    using type = T;
-};
-template <>
-struct unsigned_of<long long> {
-    using type = unsigned long long;
-};
+using unsigned_of =
+    typename conditional<is_same<T, long long>::value, unsigned long long, T>::type;
 
 template <class T>
-__device__ __forceinline__ typename unsigned_of<T>::type* as_unsigned(T* p) {
-    return reinterpret_cast<typename unsigned_of<T>::type*>(p);
+__device__ __forceinline__ unsigned_of<T>* as_unsigned(T* p) {
+    return reinterpret_cast<unsigned_of<T>*>(p);
 }
 
 template <class T>
 __device__ inline T atomic_add(T* p, T value) {
     if constexpr (sizeof(T) == 8 && is_whole<T>) {
-        using word = typename unsigned_of<T>::type;
+        using word = unsigned_of<T>;
         return static_cast<T>(atomicAdd(as_unsigned(p), static_cast<word>(value)));
     } else {
         return atomicAdd(p, value);
@@ -79,7 +59,7 @@ __device__ inline T atomic_add(T* p, T value) {
 template <class T>
 __device__ inline T atomic_sub(T* p, T value) {
     if constexpr (is_whole<T>) {
-        using word = typename unsigned_of<T>::type;
+        using word = unsigned_of<T>;
         return static_cast<T>(atomicAdd(as_unsigned(p), static_cast<word>(word(0) - word(value))));
     } else {
         return atomicAdd(p, static_cast<T>(-value));
@@ -121,7 +101,7 @@ __device__ inline T atomic_dec(T* p, T value) {
 #define KERNELTK_JIT_BITWISE(name, function)                                                      \
     template <class T>                                                                            \
     __device__ inline T name(T* p, T value) {                                                     \
-        using word = typename unsigned_of<T>::type;                                               \
+        using word = unsigned_of<T>;                                               \
         return static_cast<T>(function(as_unsigned(p), static_cast<word>(value)));                \
     }
 KERNELTK_JIT_BITWISE(atomic_and, atomicAnd)
@@ -131,13 +111,13 @@ KERNELTK_JIT_BITWISE(atomic_xor, atomicXor)
 
 template <class T>
 __device__ inline T atomic_exch(T* p, T value) {
-    using word = typename word_of<sizeof(T)>::type;
+    using word = word_of<sizeof(T)>;
     return from_bits<T>(atomicExch(reinterpret_cast<word*>(p), to_bits<word>(value)));
 }
 // Equal as numbers, except that what is stored must be what was seen, bit by bit.
 template <class T>
 __device__ inline T atomic_cas(T* p, T expected, T value) {
-    using word = typename word_of<sizeof(T)>::type;
+    using word = word_of<sizeof(T)>;
     return from_bits<T>(
         atomicCAS(reinterpret_cast<word*>(p), to_bits<word>(expected), to_bits<word>(value)));
 }

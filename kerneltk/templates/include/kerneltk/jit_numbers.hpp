@@ -13,15 +13,6 @@ namespace kerneltk::jit {
 
 // ---- types ----
 
-template <bool B, class A, class>
-struct choose {
-    using type = A;
-};
-template <class A, class B>
-struct choose<false, A, B> {
-    using type = B;
-};
-
 template <class T>
 constexpr bool is_small = is_small_float<T>::value;
 template <class T>
@@ -41,10 +32,10 @@ constexpr bool is_signed_integer<T, false> = false;
 
 // The type to compute in where sums and products of integers have to wrap around.
 template <class T>
-using wrapping = typename choose<sizeof(T) == 8, unsigned long long, unsigned int>::type;
+using wrapping = typename conditional<sizeof(T) == 8, unsigned long long, unsigned int>::type;
 // The type to compute in.
 template <class T>
-using wide = typename choose<is_small<T>, float, T>::type;
+using wide = typename conditional<is_small<T>, float, T>::type;
 // The same of functions that integers do not have.
 template <class T>
 using floating = typename enable_if<!is_discrete<T>, wide<T>>::type;

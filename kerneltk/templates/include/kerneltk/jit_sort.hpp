@@ -9,6 +9,9 @@
 // "merge path"). On the host one thread sorts for all.
 #pragma once
 #include <kerneltk/jit_block.hpp>
+#if !KERNELTK_JIT_IN_PARALLEL
+#include <kerneltk/host_merge.hpp>
+#endif
 
 namespace kerneltk::jit {
 
@@ -92,30 +95,6 @@ __device__ __forceinline__ void sort_own(K (&keys)[ITEMS], [[maybe_unused]] V* v
         }
     }
 }
-
-#else
-// Merges runs of indices, twice as long each time; returns where the last went.
-template <class K, int COUNT, class Less>
-inline const int* order_of(const K* keys, int (&order)[2][COUNT], const Less& less_than,
-                           int count) {
-    int *from = order[0], *to = order[1];
-    for (int k = 0; k < count; ++k) from[k] = k;
-    for (int run = 1; run < count; run *= 2) {
-        for (int left = 0; left < count; left += 2 * run) {
-            const int middle = min(left + run, count), end = min(left + 2 * run, count);
-            int a = left, b = middle;
-            for (int k = left; k < end; ++k) {
-                const bool from_b =
-                    b < end && (a >= middle || less_than(keys[from[b]], keys[from[a]]));
-                to[k] = from[from_b ? b++ : a++];
-            }
-        }
-        int* const merged = to;
-        to = from;
-        from = merged;
-    }
-    return from;
-}
 #endif
 
 template <class K, class V, int ITEMS, int X, int Y, int Z, class Less>
@@ -165,7 +144,10 @@ __device__ __forceinline__ void sort_block(sort_storage<K, V, X * Y * Z * ITEMS>
 #else
     publish();
     _kt_block_barrier(_kt_file, _kt_line);
-    if (rank == 0) storage.sorted = order_of(held, storage.order, less_than, valid);
+    if (rank == 0) {
+        const auto less_at = [&](int a, int b) { return less_than(held[a], held[b]); };
+        storage.sorted = merged_order(storage.order, valid, less_at);
+    }
     _kt_block_barrier(_kt_file, _kt_line);
     for (int k = 0; k < ITEMS; ++k)
         if (first + k < valid) take(k, storage.sorted[first + k]);

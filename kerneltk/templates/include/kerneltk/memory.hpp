@@ -1,37 +1,19 @@
 // Moving elements with accesses of a stated width.
 #pragma once
+#include <kerneltk/traits.hpp>
 
 namespace kerneltk {
 
 #ifdef __CUDACC_RTC__
 template <int BYTES>
-struct chunk;
-template <>
-struct chunk<1> {
-    using type = unsigned char;
-};
-template <>
-struct chunk<2> {
-    using type = unsigned short;
-};
-template <>
-struct chunk<4> {
-    using type = unsigned int;
-};
-template <>
-struct chunk<8> {
-    using type = uint2;
-};
-template <>
-struct chunk<16> {
-    using type = uint4;
-};
+using chunk = typename conditional<
+    BYTES == 16, uint4, typename conditional<BYTES == 8, uint2, word_of<BYTES>>::type>::type;
 
 // Copies BYTES bytes; both addresses are multiples of CHUNK.
 template <int CHUNK, int BYTES>
 __device__ __forceinline__ void copy(void* to, const void* from) {
     static_assert(BYTES % CHUNK == 0, "whole chunks");
-    using word = typename chunk<CHUNK>::type;
+    using word = chunk<CHUNK>;
 #pragma unroll
     for (int k = 0; k < BYTES / CHUNK; ++k)
         static_cast<word*>(to)[k] = static_cast<const word*>(from)[k];
@@ -42,7 +24,7 @@ __device__ __forceinline__ void copy(void* to, const void* from) {
 template <int CHUNK, int BYTES>
 __device__ __forceinline__ void fetch(void* to, const void* from) {
     static_assert(BYTES % CHUNK == 0, "whole chunks");
-    using word = typename chunk<CHUNK>::type;
+    using word = chunk<CHUNK>;
 #pragma unroll
     for (int k = 0; k < BYTES / CHUNK; ++k)
         static_cast<word*>(to)[k] = __ldg(static_cast<const word*>(from) + k);

@@ -10,21 +10,10 @@
 namespace kerneltk {
 
 template <class T>
-struct is_single {
-    static constexpr bool value = is_small_float<T>::value || is_same<T, float>::value;
-};
+struct is_integer
+    : truth<is_number<T>::value && !is_single<T>::value && !is_double<T>::value> {};
 template <class T>
-struct is_double {
-    static constexpr bool value = is_same<T, double>::value;
-};
-template <class T>
-struct is_integer {
-    static constexpr bool value = is_number<T>::value && !is_single<T>::value && !is_double<T>::value;
-};
-template <class T>
-struct is_integer<T*> {
-    static constexpr bool value = false;
-};
+struct is_integer<T*> : false_type {};
 template <class T, class... None>
 using if_integer = typename enable_if<is_integer<T>::value && sizeof...(None) == 0>::type;
 // Numbers whose widest type is a double, and that CUDA's own overloads do not take.

@@ -74,16 +74,6 @@ union words {
 
 // The type that a value of 4 or 8 bytes is moved as. Its words would take a compiler a fifth of the
 // time of a whole kernel.
-template <int SIZE>
-struct one_word {};
-template <>
-struct one_word<4> {
-    using type = unsigned int;
-};
-template <>
-struct one_word<8> {
-    using type = unsigned long long;
-};
 template <class T>
 constexpr bool is_one_word = (sizeof(T) == 4 || sizeof(T) == 8) && alignof(T) == sizeof(T);
 
@@ -93,7 +83,7 @@ __device__ __forceinline__ void reduce_lanes(const Reduce& reduce, T& own) {
 #pragma unroll
     for (int distance = LANES / 2; distance > 0; distance /= 2) {
         if constexpr (is_one_word<T>) {
-            using word = typename one_word<sizeof(T)>::type;
+            using word = word_of<sizeof(T)>;
             const word there =
                 __shfl_down_sync(0xffffffffu, __builtin_bit_cast(word, own), distance, LANES);
             own.kt_merge(reduce, __builtin_bit_cast(T, there));
@@ -132,7 +122,7 @@ __device__ __forceinline__ void publish(published<T>* to, const T& value) {
 template <class T>
 __device__ __forceinline__ void read_published(words<T>& value, const published<T>* from) {
     if constexpr (is_one_word<T>) {
-        using word = typename one_word<sizeof(T)>::type;
+        using word = word_of<sizeof(T)>;
         value.value = __builtin_bit_cast(T, __ldcg(reinterpret_cast<const word*>(from)));
     } else if constexpr (sizeof(words<T>) % 16 == 0) {
 #pragma unroll

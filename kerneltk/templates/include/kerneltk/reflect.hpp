@@ -84,38 +84,25 @@ template <class _kt_T> struct _kt_type {
     }
     static _KT_REFLECT_FUNCTION _kt_properties _kt_inner() { return {0, 0, 0}; }
 };
-template <> struct _kt_type<void> {
-    static _KT_REFLECT_FUNCTION _kt_properties _kt_own() { return {0, 0, _kt_void}; }
+template <_kt_u32 _kt_flags> struct _kt_without_size {
+    static _KT_REFLECT_FUNCTION _kt_properties _kt_own() { return {0, 0, _kt_flags}; }
     static _KT_REFLECT_FUNCTION _kt_properties _kt_inner() { return {0, 0, 0}; }
 };
-template <class _kt_R, class... _kt_A> struct _kt_type<_kt_R(_kt_A...)> {
-    static _KT_REFLECT_FUNCTION _kt_properties _kt_own() { return {0, 0, _kt_function}; }
-    static _KT_REFLECT_FUNCTION _kt_properties _kt_inner() { return {0, 0, 0}; }
-};
-template <class _kt_T> struct _kt_type<const _kt_T> {
-    static _KT_REFLECT_FUNCTION _kt_properties _kt_own() {
-        _kt_properties _kt_p = _kt_type<_kt_T>::_kt_own();
-        _kt_p._kt_flags |= _kt_const;
-        return _kt_p;
-    }
-    static _KT_REFLECT_FUNCTION _kt_properties _kt_inner() { return _kt_type<_kt_T>::_kt_inner(); }
-};
-template <class _kt_T> struct _kt_type<volatile _kt_T> {
-    static _KT_REFLECT_FUNCTION _kt_properties _kt_own() {
-        _kt_properties _kt_p = _kt_type<_kt_T>::_kt_own();
-        _kt_p._kt_flags |= _kt_volatile;
-        return _kt_p;
-    }
-    static _KT_REFLECT_FUNCTION _kt_properties _kt_inner() { return _kt_type<_kt_T>::_kt_inner(); }
-};
-template <class _kt_T> struct _kt_type<const volatile _kt_T> {
-    static _KT_REFLECT_FUNCTION _kt_properties _kt_own() {
-        _kt_properties _kt_p = _kt_type<_kt_T>::_kt_own();
-        _kt_p._kt_flags |= _kt_const | _kt_volatile;
-        return _kt_p;
-    }
-    static _KT_REFLECT_FUNCTION _kt_properties _kt_inner() { return _kt_type<_kt_T>::_kt_inner(); }
-};
+template <> struct _kt_type<void> : _kt_without_size<_kt_void> {};
+template <class _kt_R, class... _kt_A>
+struct _kt_type<_kt_R(_kt_A...)> : _kt_without_size<_kt_function> {};
+#define _KT_REFLECT_QUALIFIED(_kt_qualifiers, _kt_added)                             \
+    template <class _kt_T> struct _kt_type<_kt_qualifiers _kt_T> : _kt_type<_kt_T> { \
+        static _KT_REFLECT_FUNCTION _kt_properties _kt_own() {                       \
+            _kt_properties _kt_p = _kt_type<_kt_T>::_kt_own();                       \
+            _kt_p._kt_flags |= _kt_added;                                            \
+            return _kt_p;                                                            \
+        }                                                                            \
+    };
+_KT_REFLECT_QUALIFIED(const, _kt_const)
+_KT_REFLECT_QUALIFIED(volatile, _kt_volatile)
+_KT_REFLECT_QUALIFIED(const volatile, _kt_const | _kt_volatile)
+#undef _KT_REFLECT_QUALIFIED
 template <class _kt_T> struct _kt_type<_kt_T*> {
     static _KT_REFLECT_FUNCTION _kt_properties _kt_own() {
         return {sizeof(_kt_T*), alignof(_kt_T*), _kt_pointer | _kt_trivial};

@@ -105,11 +105,13 @@ using opmath_type = typename OpMathType<T>::type;
 
 template <class T, decltype(sizeof(0)) N, template <class> class P = DefaultPtrTraits,
           class I = long>
-class TensorAccessor {
+class TensorAccessor;
+
+// Sizes and strides are the object's own, or elsewhere.
+template <class T, decltype(sizeof(0)) N, template <class> class P, class I, class Numbers>
+class _kt_accessor {
 public:
     typedef typename P<T>::PtrType PtrType;
-    __host__ __device__ TensorAccessor(PtrType data, const I* sizes, const I* strides)
-        : data_(data), sizes_(sizes), strides_(strides) {}
     __host__ __device__ auto operator[](I i) const -> decltype(auto) {
         if constexpr (N == 1) {
             return static_cast<T&>(data_[strides_[0] * i]);
@@ -121,32 +123,19 @@ public:
     __host__ __device__ I stride(I i) const { return strides_[i]; }
     __host__ __device__ PtrType data() const { return data_; }
 
-private:
     PtrType data_;
-    const I* sizes_;
-    const I* strides_;
+    Numbers sizes_, strides_;
 };
-
+template <class T, decltype(sizeof(0)) N, template <class> class P, class I>
+class TensorAccessor : public _kt_accessor<T, N, P, I, const I*> {
+public:
+    __host__ __device__ TensorAccessor(typename P<T>::PtrType data, const I* sizes,
+                                       const I* strides)
+        : _kt_accessor<T, N, P, I, const I*>{data, sizes, strides} {}
+};
 template <class T, decltype(sizeof(0)) N, template <class> class P = DefaultPtrTraits,
           class I = long>
-class GenericPackedTensorAccessor {
-public:
-    typedef typename P<T>::PtrType PtrType;
-    __host__ __device__ auto operator[](I i) const -> decltype(auto) {
-        if constexpr (N == 1) {
-            return static_cast<T&>(data_[strides_[0] * i]);
-        } else {
-            return TensorAccessor<T, N - 1, P, I>(data_ + strides_[0] * i, sizes_ + 1, strides_ + 1);
-        }
-    }
-    __host__ __device__ I size(I i) const { return sizes_[i]; }
-    __host__ __device__ I stride(I i) const { return strides_[i]; }
-    __host__ __device__ PtrType data() const { return data_; }
-
-    PtrType data_;
-    I sizes_[N];
-    I strides_[N];
-};
+class GenericPackedTensorAccessor : public _kt_accessor<T, N, P, I, I[N]> {};
 template <class T, decltype(sizeof(0)) N, template <class> class P = DefaultPtrTraits>
 using PackedTensorAccessor32 = GenericPackedTensorAccessor<T, N, P, int>;
 template <class T, decltype(sizeof(0)) N, template <class> class P = DefaultPtrTraits>

@@ -3,48 +3,58 @@
 
 namespace kerneltk {
 
+template <bool B>
+struct truth {
+    static constexpr bool value = B;
+};
+using true_type = truth<true>;
+using false_type = truth<false>;
+
+template <class T>
+struct identity {
+    using type = T;
+};
+
 template <bool B, class T = int>
 struct enable_if {};
 template <class T>
-struct enable_if<true, T> {
-    using type = T;
-};
+struct enable_if<true, T> : identity<T> {};
 
 template <bool B, class T, class F>
-struct conditional {
-    using type = T;
-};
+struct conditional : identity<T> {};
 template <class T, class F>
-struct conditional<false, T, F> {
-    using type = F;
-};
+struct conditional<false, T, F> : identity<F> {};
 
 template <class A, class B>
-struct is_same {
-    static constexpr bool value = false;
-};
+struct is_same : false_type {};
 template <class A>
-struct is_same<A, A> {
-    static constexpr bool value = true;
-};
+struct is_same<A, A> : true_type {};
+
+// The unsigned integer of a size (bytes).
+template <int SIZE>
+using word_of = typename conditional<
+    SIZE == 8, unsigned long long,
+    typename conditional<SIZE == 4, unsigned int,
+                         typename conditional<SIZE == 2, unsigned short,
+                                              unsigned char>::type>::type>::type;
 
 // Types that are rounded from a float: specialised by the headers of the 16-bit types.
 template <class T>
-struct is_small_float {
-    static constexpr bool value = false;
-};
+struct is_small_float : false_type {};
 
 // Types that arithmetic operators take.
 template <class T>
-struct is_number {
-    static constexpr bool value =
-        is_small_float<T>::value || !(__is_class(T) || __is_union(T) || __is_enum(T));
-};
+struct is_number
+    : truth<is_small_float<T>::value || !(__is_class(T) || __is_union(T) || __is_enum(T))> {};
 
 template <class A, class B>
-struct is_mixed {
-    static constexpr bool value =
-        is_number<A>::value && is_number<B>::value && !is_same<A, B>::value;
-};
+struct is_mixed
+    : truth<is_number<A>::value && is_number<B>::value && !is_same<A, B>::value> {};
+
+// As mathematical functions take them: numbers of at most 32 bits that are rounded, and doubles.
+template <class T>
+struct is_single : truth<is_small_float<T>::value || is_same<T, float>::value> {};
+template <class T>
+using is_double = is_same<T, double>;
 
 }  // namespace kerneltk
