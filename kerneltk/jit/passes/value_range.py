@@ -223,16 +223,6 @@ class _Simplifier:
         self.env = join(self.env, self.continues)
         return body
 
-    def thread_loop(self, node: ir.ThreadLoop) -> ir.ThreadLoop:
-        # What one thread assigns another one may read, or not: nothing is known of it.
-        assigned = self.assigned_in(node)
-        env = {name: known for name, known in self.env.items() if name not in assigned}
-        outer = self.breaks, self.continues
-        body = self.walk(node.body, env.copy())
-        self.breaks, self.continues = outer
-        self.env = env
-        return _rebuilt(node, body=body)
-
     def leave(self, node: ir.Break) -> ir.Break:
         self.breaks, self.env = join(self.breaks, self.env), None
         return node
@@ -250,7 +240,7 @@ class _Simplifier:
         self.env = assume(node.condition, True, env)
         return self.parts(node, env)
 
-    def assigned_in(self, node: ir.While | ir.For | ir.ThreadLoop) -> dict[str, Interval]:
+    def assigned_in(self, node: ir.While | ir.For) -> dict[str, Interval]:
         """Return the integers that a loop assigns, with all that they could be."""
         found = self.assigned.get(id(node))
         if found is None:
@@ -268,7 +258,7 @@ class _Simplifier:
                     kind = target.type
                     if isinstance(kind, Number) and kind.dtype.kind in "iu":
                         found[target.name] = limits_of(kind)
-            elif isinstance(statement, ir.While | ir.For | ir.ThreadLoop):
+            elif isinstance(statement, ir.While | ir.For):
                 found.update(self.assigned_in(statement))
             else:
                 for body in ir.bodies(statement):
@@ -450,7 +440,6 @@ _STATEMENTS: dict[type, Callable[[_Simplifier, Any], Any]] = {
     ir.Return: _Simplifier.leave_function,
     ir.Assert: _Simplifier.assertion,
     ir.Print: _Simplifier.evaluate,
-    ir.ThreadLoop: _Simplifier.thread_loop,
 }
 
 _REWRITES: dict[type, Callable[[_Simplifier, Any, Environment], Any]] = {
