@@ -18,7 +18,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from kerneltk.jit import ir
-from kerneltk.jit.ir.types import INT32, PY_INT, Number
+from kerneltk.jit.ir.types import INT32, PY_INT, Number, Type
 from kerneltk.jit.passes.expression_ranges import (
     EXTENT,
     EXTENTS,
@@ -103,10 +103,8 @@ class _Simplifier:
     def store(self, node: ir.Store) -> ir.Store:
         target, env = node.target, self.env
         new: ir.Store = self.parts(node, env)
-        if isinstance(target, ir.Local):
-            kind = target.type
-            if isinstance(kind, Number) and kind.dtype.kind in "iu":
-                env[target.name] = interval_of(node.value, env)
+        if isinstance(target, ir.Local) and _is_integer(target.type):
+            env[target.name] = interval_of(node.value, env)
         return new
 
     def update(self, node: ir.Update) -> Any:
@@ -244,25 +242,17 @@ class _Simplifier:
         """Return the integers that a loop assigns, with all that they could be."""
         found = self.assigned.get(id(node))
         if found is None:
-            found = self.assigned[id(node)] = {}
-            if isinstance(node, ir.For) and not node.private:
-                found[node.variable.name] = limits_of(node.variable.type)
-            self.collect(node.body, found)
+            variables = [
+                part.target if isinstance(part, ir.Store) else part.variable
+                for part in ir.statements((node,))
+                if isinstance(part, ir.Store) or (isinstance(part, ir.For) and not part.private)
+            ]
+            found = self.assigned[id(node)] = {
+                variable.name: limits_of(variable.type)
+                for variable in variables
+                if isinstance(variable, ir.Local) and _is_integer(variable.type)
+            }
         return found
-
-    def collect(self, statements: _Statements, found: dict[str, Interval]) -> None:
-        for statement in statements:
-            if isinstance(statement, ir.Store):
-                target = statement.target
-                if isinstance(target, ir.Local):
-                    kind = target.type
-                    if isinstance(kind, Number) and kind.dtype.kind in "iu":
-                        found[target.name] = limits_of(kind)
-            elif isinstance(statement, ir.While | ir.For):
-                found.update(self.assigned_in(statement))
-            else:
-                for body in ir.bodies(statement):
-                    self.collect(body, found)
 
     # -- expressions: the same node if nothing changes ----------------------------------------
 
@@ -291,7 +281,7 @@ class _Simplifier:
         left, right, op = self.expression(node.left, env), self.expression(node.right, env), node.op
         if (
             op in _TRUNCATING
-            and node.type.dtype.kind in "iu"
+            and node.type.is_integer
             and interval_of(node.right, env)[0] >= 0
             and interval_of(node.left, env)[0] >= 0
         ):
@@ -367,6 +357,10 @@ def _rebuilt(node: _Node, **parts: Any) -> _Node:
         if getattr(node, name) is not part:
             return replace(node, **parts)  # type: ignore[type-var]
     return node
+
+
+def _is_integer(kind: Type) -> bool:
+    return isinstance(kind, Number) and kind.is_integer
 
 
 def _are_short(env: Environment, *nodes: Any) -> bool:
