@@ -22,7 +22,7 @@ from kerneltk.core.dtypes import as_dtype
 from kerneltk.jit.codegen.emit import emit_program
 from kerneltk.jit.compile import PASSES, PassContext
 from kerneltk.jit.frontends.rawkernel import Definition
-from kerneltk.jit.ir.types import Array, Number, ShapeAssumptions, Type
+from kerneltk.jit.ir.types import Array, Number, Type
 from kerneltk.jit.lowering.program import lower_program
 from kerneltk.jit.source.function_source import FunctionSource
 from kerneltk.jit.source.scope import parameters_of
@@ -52,8 +52,7 @@ extern "C" __global__ void shared_sum(const float* x, float* sums, int n) {
 """
 
 _FLOATS = Array(Number(np.dtype("float32")), 1, "C")
-_SHAPES = ShapeAssumptions(is_32bit_indexable=True)
-_CONTEXTS = {name: PassContext(capabilities_of(name), _SHAPES) for name in ("cuda", "host")}
+_CONTEXTS = {name: PassContext(capabilities_of(name), True) for name in ("cuda", "host")}
 _INT = Number(np.dtype("int64"), weak=True)
 _FLOAT = Number(np.dtype("float32"))
 
@@ -61,7 +60,7 @@ _FLOAT = Number(np.dtype("float32"))
 def _unit(kernel: Any, types: tuple[Type, ...]) -> TranslationUnit:
     definition = kernel._definition
     return definition.unit(
-        definition.program(types, _CONTEXTS["cuda"]), capabilities_of("cuda"), _SHAPES
+        definition.program(types, _CONTEXTS["cuda"]), capabilities_of("cuda"), True
     )  # type: ignore[no-any-return]
 
 
@@ -125,7 +124,7 @@ def _whole(which: str, backend: Any) -> Call:
     def call() -> None:
         definition = Definition(function)
         definition.unit(
-            definition.program(types, _CONTEXTS[backend]), capabilities_of(backend), _SHAPES
+            definition.program(types, _CONTEXTS[backend]), capabilities_of(backend), True
         )
 
     return call

@@ -190,11 +190,11 @@ def _changed_scope(
     """Return the variables of another expression, and the inputs that are not const, that the main
     one may change; all of them where macros hide what it does.
     """
-    inputs = {p.name: 0 for p in signature.inputs if not (p.raw or p.is_const)}
+    inputs = {p.name: True for p in signature.inputs if not (p.raw or p.is_const)}
     if not macros.isdisjoint(main.names):
         return other.names.union(inputs)
     types = {p.type_variable for p in signature.parameters if p.type_variable is not None}
-    hidden = {} if macros.isdisjoint(other.names) else dict.fromkeys(other.names - macros)
+    hidden = {} if macros.isdisjoint(other.names) else dict.fromkeys(other.names - macros, False)
     declared = {**hidden, **declared_variables(other, types), **inputs}
     return changeable(main, declared, types, head.names)
 

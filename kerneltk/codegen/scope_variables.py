@@ -1,14 +1,14 @@
 """Variables that one C++ source declares for another, and whether the other only reads them.
 
 ``loop_prep`` declares variables for the operation. Threads that run several elements share them
-between those, which is right where each is a number that is plainly read. Where tokens alone do not
-tell, a variable counts as one that may change: each element then has its own, which only runs
-slower.
+between those, which is right where each is a number, or constant, that is plainly read. Any other
+one counts as one that may change: each element then has its own, which only runs slower.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import takewhile
 
 from kerneltk.core.identifiers import CXX_KEYWORDS, REAL_FUNCTIONS
 from kerneltk.core.lexer import Lexed, changed_names
@@ -18,9 +18,8 @@ _NUMBER_WORDS = frozenset((
     "ptrdiff_t", "float16", "bfloat16",
     *(f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)),
 ))  # fmt: skip
-_QUALIFIERS = frozenset(
-    ("const", "constexpr", "static", "volatile", "register", "__restrict__", "__shared__")
-)
+_QUALIFIERS = frozenset(("const", "constexpr", "static", "volatile", "register"))
+_CLASSES = frozenset(("struct", "class", "union", "enum"))
 _CONTROL = frozenset(("if", "else", "for", "while", "do", "switch", "{"))
 _NO_VARIABLES = frozenset(("using", "typedef", "static_assert", "return", "goto", "asm"))
 _HEADS = frozenset(("if", "while", "switch", "for", "sizeof", "alignof"))
@@ -33,15 +32,14 @@ _BY_VALUE = frozenset((
     *REAL_FUNCTIONS, *(f"{name}f" for name in REAL_FUNCTIONS), "abs", "labs", "llabs", "min", "max",
     "complex", "__ldg",
 ))  # fmt: skip
+_BEFORE_BLOCKS = frozenset(("", ";", ":", ")", "{", "}", "else", "do"))
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 
-Declared = Mapping[str, int | None]
-"""Names, each with its number of array dimensions where it is a number, an array of numbers, a
-pointer to constants or constant; None where it may be anything.
-"""
+Declared = Mapping[str, bool]
+"""Names, each with whether it is a number, or constant; else it may be anything."""
 
 
-def declared_variables(source: Lexed, types: Collection[str] = ()) -> dict[str, int | None]:
+def declared_variables(source: Lexed, types: Collection[str] = ()) -> dict[str, bool]:
     """Return the variables that a source declares outside of blocks.
 
     Parameters
@@ -53,29 +51,26 @@ def declared_variables(source: Lexed, types: Collection[str] = ()) -> dict[str, 
     Examples
     --------
     >>> from kerneltk.core.lexer import lex
-    >>> declared_variables(lex("int a = 1, *p = &a; C c{0}; const T* q = w; T m[2][3];"), "T")
-    {'a': 0, 'p': None, 'c': None, 'q': 1, 'm': 2}
+    >>> declared_variables(lex("int a = 1, b(2); C c{0}; const T* q; a += 1;"), ("T",))
+    {'a': True, 'b': True, 'c': False, 'q': False}
     """
-    found: dict[str, int | None] = {}
+    found: dict[str, bool] = {}
     for statement in _statements(source.tokens):
-        begin = statement[0]
-        if begin in _CONTROL or begin in _NO_VARIABLES or not (_is_name(begin) or begin == "::"):
+        if statement[0] in _CONTROL or statement[0] in _NO_VARIABLES:
             continue
-        segments = _split(statement, ",")
-        first = _declarator_end(segments[0])
-        head = segments[0][:first]
-        if not first or ("auto" in head and not _is_variable(head[-1])):
-            # A pointer to a function, or bindings: any of its names.
-            found.update((token, None) for token in statement if _is_variable(token))
-            continue
-        if len(head) == 1 or not _is_variable(head[-1]):
-            continue  # an expression
-        kind = [token for token in head[:-1] if token not in "*&"]
-        for segment in segments:
-            end = _declarator_end(segment)
-            if end and _is_variable(segment[end - 1]):
-                name, before = segment[end - 1], segment[: end - 1]
-                found[name] = _dimensions(kind, before, segment[end:], found, types)
+        words = list(takewhile(lambda token: _is_name(token) or token == "::", statement))
+        kind, rest = words[:-1], statement[len(words) :]
+        if not words or (not kind and _is_variable(words[0]) and not _is_declarator(rest)):
+            continue  # a call, an assignment
+        declarators = [words[-1:] + list(rest[:1]), *_split(rest)[1:]]
+        types_of = [word for word in kind if word not in _QUALIFIERS]
+        if kind and kind[0] not in _CLASSES and all(map(_is_plain, declarators)):
+            is_number = all(word in _NUMBER_WORDS or word in types for word in types_of)
+            is_number = is_number or "const" in kind or "constexpr" in kind
+            found.update((declarator[0], is_number) for declarator in declarators)
+        else:  # pointers, arrays, templates: any of its names
+            names = (token for token in statement if _is_variable(token) and token not in types)
+            found.update(dict.fromkeys(names, False))
     return found
 
 
@@ -101,22 +96,21 @@ def changeable(
     mentioned = declared.keys() & body.names
     if not mentioned:
         return frozenset()
-    is_readable = _UNREADABLE.isdisjoint(body.names) and not _changes_a_group(tokens)
-    found = mentioned & changed_names(tokens)
+    if not _UNREADABLE.isdisjoint(body.names) or _changes_a_group(tokens):
+        return frozenset(mentioned)
+    found = {name for name in mentioned if not declared[name]} | (mentioned & changed_names(tokens))
     openings: list[int] = []
     for k, token in enumerate(tokens):
         if token in _PAIRS:
             openings.append(k)
         elif token in _PAIRS.values() and openings:
             openings.pop()
-        elif token in mentioned and not (k and tokens[k - 1] in (".", "->")):
-            dimensions = declared[token]
-            if (
-                dimensions is None
-                or not is_readable
-                or not _is_read(tokens, k, dimensions, openings, types, functions)
-            ):
-                found.add(token)
+        elif (
+            token in mentioned
+            and not (k and tokens[k - 1] in (".", "->"))
+            and not _is_read(tokens, k, openings, types, functions)
+        ):
+            found.add(token)
     return frozenset(found)
 
 
@@ -129,6 +123,16 @@ def _is_name(token: str) -> bool:
 
 def _is_variable(token: str) -> bool:
     return _is_name(token) and token not in CXX_KEYWORDS and token not in _QUALIFIERS
+
+
+def _is_plain(declarator: Sequence[str]) -> bool:
+    """Return whether a declarator is a name, and its value."""
+    return _is_variable("".join(declarator[:1])) and declarator[1:2] in ([], *([c] for c in "=({,"))
+
+
+def _is_declarator(rest: Sequence[str]) -> bool:
+    """Return whether what stands behind a name may declare variables of that type."""
+    return not {*rest[:2]}.isdisjoint(("*", "&", "&&")) or rest[:1] == ("<",)
 
 
 def _statements(tokens: Sequence[str]) -> Iterator[Sequence[str]]:
@@ -146,79 +150,17 @@ def _statements(tokens: Sequence[str]) -> Iterator[Sequence[str]]:
         yield tokens[begin:]
 
 
-def _split(tokens: Sequence[str], mark: str) -> list[Sequence[str]]:
-    """What stands between marks, outside of brackets and of a template's arguments."""
-    parts, begin, depth, angles, is_value = [], 0, 0, 0, False
-    for k, token in enumerate(tokens):
-        depth += (token in _PAIRS) - (token in _PAIRS.values())
-        if not is_value:
-            angles += (token == "<") - (token == ">")
-        is_value = is_value or (depth == 0 and token == "=")
-        if token == mark and depth == 0 and angles <= 0:
-            parts.append(tokens[begin:k])
-            begin, is_value = k + 1, False
-    return [*parts, tokens[begin:]]
-
-
-def _declarator_end(segment: Sequence[str]) -> int:
-    """Where a declarator's name ends: in front of its value, its arguments or its extents. 0 where
-    it has no plain name.
-    """
-    for k, token in enumerate(segment):
-        if token == "}" or (token == "(" and segment[k + 1 : k + 2] in (("*",), ("&",))):
-            return 0
-        if token in ("=", "(", "[", "{"):
-            if token == "{" and segment[0] in ("struct", "class", "union", "enum"):
-                return 0
-            return k
-    return len(segment)
-
-
-def _dimensions(
-    kind: Sequence[str],
-    before: Sequence[str],
-    behind: Sequence[str],
-    declared: Declared,
-    types: Collection[str],
-) -> int | None:
-    """The dimensions of one that is declared with a type, between what stands before and behind."""
-    extents = 0
-    rest = list(behind)
-    while rest[:1] == ["["]:
-        end = _closing(rest, 0)
-        rest = rest[end + 1 :]
-        extents += 1
-    is_constant = "const" in kind or "constexpr" in kind
-    words = [token for token in kind if token not in _QUALIFIERS]
-    is_number = bool(words) and all(word in _NUMBER_WORDS or word in types for word in words)
-    if "&" in before or "&&" in before:
-        return None
-    if "*" in before:
-        star = list(before).index("*")
-        points_to_constants = "const" in before[:star] or ("const" in kind and before[0] == "*")
-        return 1 if points_to_constants and is_number and before.count("*") == 1 else None
-    if words == ["auto"]:
-        if rest[1:3] == ["[", "]"] and {"mutable", "static"}.isdisjoint(rest):
-            return 0  # a function
-        known = all(
-            token in types
-            or (token in declared and declared[token] == 0)
-            or token in _NUMBER_WORDS
-            or token in _BY_VALUE
-            for token in rest
-            if _is_name(token)
-        )
-        return 0 if known and {"[", "&", "{"}.isdisjoint(rest) else None
-    return extents if is_number or is_constant else None
-
-
-def _closing(tokens: Sequence[str], begin: int) -> int:
+def _split(tokens: Sequence[str]) -> list[list[str]]:
+    """What stands between commas, outside of brackets."""
+    parts: list[list[str]] = [[]]
     depth = 0
-    for k in range(begin, len(tokens)):
-        depth += (tokens[k] in _PAIRS) - (tokens[k] in _PAIRS.values())
-        if depth == 0:
-            return k
-    return len(tokens) - 1
+    for token in tokens:
+        depth += (token in _PAIRS) - (token in _PAIRS.values())
+        if token == "," and depth == 0:
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    return parts
 
 
 # -- uses ------------------------------------------------------------------------------------------
@@ -242,41 +184,27 @@ def _changes_a_group(tokens: Sequence[str]) -> bool:
 def _is_read(
     tokens: Sequence[str],
     position: int,
-    dimensions: int,
     openings: Sequence[int],
     types: Collection[str],
     functions: Collection[str],
 ) -> bool:
     """Return whether a mention takes a number's value."""
-    behind = position + 1
-    for _ in range(dimensions):
-        if tokens[behind : behind + 1] != ("[",):
-            if dimensions == 1 and position and tokens[position - 1] == "*":
-                break
-            return False  # where it is may be stored
-        behind = _closing(tokens, behind) + 1
     before = tokens[position - 1] if position else ""
-    after = tokens[behind] if behind < len(tokens) else ""
+    after = tokens[position + 1] if position + 1 < len(tokens) else ""
     if before == "return":
         return False  # of a function that may return a reference
     for opening in reversed(openings):
         bracket, callee = tokens[opening], tokens[opening - 1] if opening else ""
-        if bracket == "[":
+        if bracket == "[" or (bracket == "{" and callee in _BEFORE_BLOCKS):
             return True
-        if bracket == "(" and callee == ">":
-            return _is_value_cast(tokens, opening - 1) or _is_operand(before, after)
-        if bracket == "{" and (callee in ("", ";", ")", "{", "}", "else", "do")):
+        if callee in _HEADS:
+            return ":" not in tokens[opening:position] or callee != "for"
+        is_function = callee in _BY_VALUE and callee not in functions
+        if is_function or callee in _NUMBER_WORDS or callee in types:
             return True
-        if bracket == "{" and callee in ("=", "]", ","):
-            return _initialises_numbers(tokens, opening, types) or _is_operand(before, after)
-        if _is_name(callee):
-            if callee in _HEADS:
-                return ":" not in tokens[opening:position] or callee != "for"
-            known = callee in _BY_VALUE and callee not in functions
-            if known or callee in _NUMBER_WORDS or callee in types:
-                return True
-            return _is_operand(before, after)
-        if callee in (")", "]"):
+        if callee == ">" and _is_value_cast(tokens, opening - 1):
+            return True
+        if _is_name(callee) or callee in (")", "]", ">") or bracket == "{":
             return _is_operand(before, after)
     return True
 
@@ -292,12 +220,3 @@ def _is_value_cast(tokens: Sequence[str], end: int) -> bool:
         begin -= 1
     inside = tokens[begin:end]
     return tokens[begin - 1] in ("static_cast", "complex") and {"&", "&&"}.isdisjoint(inside)
-
-
-def _initialises_numbers(tokens: Sequence[str], opening: int, types: Collection[str]) -> bool:
-    """Return whether braces are the value of an array of numbers."""
-    begin = opening
-    while begin > 0 and tokens[begin - 1] not in (";", "}", "{"):
-        begin -= 1
-    head = [token for token in tokens[begin:opening] if token not in _QUALIFIERS]
-    return bool(head) and (head[0] in _NUMBER_WORDS or head[0] in types) and "&" not in head

@@ -12,7 +12,6 @@ from typing import NamedTuple
 from kerneltk.core.artifacts import Capabilities
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.execution.threads import with_warps_of
-from kerneltk.jit.ir.types import UNKNOWN, ShapeAssumptions
 from kerneltk.jit.lowering.record_parameters import pass_by_value
 from kerneltk.jit.passes.lasting_memory import with_lasting_memory
 from kerneltk.jit.passes.narrow_parameters import narrow_parameters
@@ -25,7 +24,7 @@ class PassContext(NamedTuple):
     """
 
     capabilities: Capabilities
-    assumptions: ShapeAssumptions = UNKNOWN
+    is_32bit_indexable: bool = False  # see `simplify`
     of_elements: bool = False
 
 
@@ -71,7 +70,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     Pass(
         "value ranges",
-        _of_functions(lambda function, to: simplify(function, to.assumptions.is_32bit_indexable)),
+        _of_functions(lambda function, to: simplify(function, to.is_32bit_indexable)),
     ),
     Pass("float32 parameters", lambda program, _: narrow_parameters(program)),
     Pass(  # a GPU cannot reach the caller's records
@@ -81,7 +80,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     Pass(  # that GPUs have instructions for; a CPU's compiler follows an index better without
         "32-bit arithmetic",
-        _of_functions(lambda function, to: shorten(function, to.assumptions.is_32bit_indexable)),
+        _of_functions(lambda function, to: shorten(function, to.is_32bit_indexable)),
         lambda to: to.capabilities.short_indices,
     ),
     Pass(

@@ -17,16 +17,13 @@ from kerneltk.jit.codegen.declarations import declaration_sites
 from kerneltk.jit.ir.types import (
     BOOL,
     PY_INT,
-    UNKNOWN,
     Array,
     Number,
     Opaque,
     Record,
-    ShapeAssumptions,
     Tuple,
     Type,
     Void,
-    may_have_equal_shape,
 )
 from kerneltk.jit.passes.liveness import mentioned
 
@@ -173,10 +170,10 @@ class Emitter:
     """
 
     def __init__(
-        self, program: ir.Program, launch_bounds: str = "", assumptions: ShapeAssumptions = UNKNOWN
+        self, program: ir.Program, launch_bounds: str = "", is_32bit_indexable: bool = False
     ) -> None:
         self._program = program
-        self._assumptions = assumptions
+        self._is_32bit_indexable = is_32bit_indexable
         self._bounds = launch_bounds
         self.headers: dict[str, None] = {"jit_array.hpp": None}
         self.declarations: dict[str, None] = {}
@@ -530,7 +527,7 @@ class Emitter:
         inner = ".value" if array.packed else ""
         if len(indices) == 1:
             return f"{base}{_in_brackets(indices[0])}{inner}", PRIMARY
-        in_32bit = self._assumptions.is_32bit_indexable and array.layout == "C"
+        in_32bit = self._is_32bit_indexable and array.layout == "C"
         near = ".near" if in_32bit and len(indices) > 1 else ""
         return f"{base}{near}({', '.join(indices)}){inner}", PRIMARY
 
@@ -877,8 +874,6 @@ class Emitter:
             self._line(f'KERNELTK_CHECK_DEPTH("{function.source.name}");')
         if function.is_split:
             self._line("KERNELTK_BLOCK_BEGIN")
-        if function.is_kernel and self._assumptions.has_equal_shapes:
-            self._share_shapes(function)
         kinds = dict(function.locals)
         here = set(self._top)
         if function.is_split:
@@ -914,19 +909,6 @@ class Emitter:
         else:
             head = f"static __device__ inline {self.ctype(function.result)} {function.name}"
         return f"{head}({parameters})"
-
-    def _share_shapes(self, function: ir.Function) -> None:
-        """Say that arrays have the shape of the first of as many dimensions, so that a compiler
-        computes offsets in them once.
-        """
-        first: dict[int, str] = {}
-        for parameter in function.parameters:
-            kind = parameter.type
-            if isinstance(kind, Array) and may_have_equal_shape(kind):
-                model = first.setdefault(kind.ndim, parameter.name)
-                if model != parameter.name:
-                    for axis in range(kind.ndim):
-                        self._line(f"{parameter.name}.shape[{axis}] = {model}.shape[{axis}];")
 
     def program(self) -> str:
         """Return declarations and functions; `headers` then has the headers that they need."""

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from kerneltk.core.artifacts import Capabilities, TranslationUnit
 from kerneltk.jit import ir
 from kerneltk.jit.codegen.emit import Emitter
-from kerneltk.jit.ir.types import UNKNOWN, ShapeAssumptions
 
 _HOST_HEADERS = ("host_grid.hpp", "host_device.hpp")
 
@@ -17,14 +16,14 @@ def unit_of(
     backend: Capabilities,
     options: tuple[str, ...] = (),
     launch_bounds: str = "",
-    assumptions: ShapeAssumptions = UNKNOWN,
+    is_32bit_indexable: bool = False,
 ) -> TranslationUnit:
     """Return the unit of a program that has passed all passes."""
     entry = program.kernel.name
     sources = {function.source.path: function.source.text for function in program.functions}
     origins = tuple(sources.items())
     if not backend.emulates_cuda:
-        emitter = Emitter(program, launch_bounds, assumptions)
+        emitter = Emitter(program, launch_bounds, is_32bit_indexable)
         text = emitter.program()
         return TranslationUnit(
             backend.name, _assembled(emitter.headers, text), entry, options, origins, entry

@@ -4,51 +4,71 @@ Comparisons with a NaN are false, ``hne`` included, and ``hmax`` and ``hmin`` gi
 as CUDA's functions do (CUDA Math API, "Half Precision Intrinsics").
 """
 
-# mypy: disable-error-code="no-untyped-def"
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
 # Kernels that call these look their annotations up: they have none.
+
 from __future__ import annotations
+
+import operator
 
 import numpy as np
 
 from kerneltk.jit.intrinsics.numbers.bits import INTRINSICS as BITS
 
-__all__ = [
-    *("habs", "hadd", "hceil", "hcos", "hdiv", "heq", "hexp", "hexp10", "hexp2", "hfloor", "hfma"),
-    *("hge", "hgt", "hle", "hlog", "hlog10", "hlog2", "hlt", "hmax", "hmin", "hmul", "hne", "hneg"),
-    *("hrcp", "hrint", "hrsqrt", "hsin", "hsqrt", "hsub", "htanh", "htrunc"),
-]
 
-_rsqrt = BITS["rsqrt"]
+def _of_one(name, function, result):
+    """Return a function of one float16, which kernels compile as any other."""
 
+    def computed(a):
+        return function(np.float16(a))
 
-def habs(a):
-    """Return ``abs(a)``."""
-    return abs(np.float16(a))
+    computed.__name__ = computed.__qualname__ = name
+    computed.__doc__ = f"Return {result}."
+    return computed
 
 
-def hneg(a):
-    """Return ``-a``."""
-    return -np.float16(a)
+def _of_two(name, function, result):
+    """Return a function of two float16."""
+
+    def computed(a, b):
+        return function(np.float16(a), np.float16(b))
+
+    computed.__name__ = computed.__qualname__ = name
+    computed.__doc__ = f"Return {result}."
+    return computed
 
 
-def hadd(a, b):
-    """Return ``a + b``."""
-    return np.float16(a) + np.float16(b)
-
-
-def hsub(a, b):
-    """Return ``a - b``."""
-    return np.float16(a) - np.float16(b)
-
-
-def hmul(a, b):
-    """Return ``a * b``."""
-    return np.float16(a) * np.float16(b)
-
-
-def hdiv(a, b):
-    """Return ``a / b``."""
-    return np.float16(a) / np.float16(b)
+_UNARY = {
+    "habs": (abs, "``abs(a)``"),
+    "hneg": (operator.neg, "``-a``"),
+    "hsin": (np.sin, "the sine"),
+    "hcos": (np.cos, "the cosine"),
+    "htanh": (np.tanh, "the hyperbolic tangent"),
+    "hlog": (np.log, "the natural logarithm"),
+    "hlog2": (np.log2, "the logarithm to base 2"),
+    "hlog10": (np.log10, "the logarithm to base 10"),
+    "hexp": (np.exp, "e to the power of `a`"),
+    "hexp2": (np.exp2, "2 to the power of `a`"),
+    "hsqrt": (np.sqrt, "the square root"),
+    "hrsqrt": (BITS["rsqrt"], "1 divided by the square root"),
+    "hceil": (np.ceil, "the least integer that is not less"),
+    "hfloor": (np.floor, "the greatest integer that is not greater"),
+    "htrunc": (np.trunc, "the integer part"),
+    "hrint": (np.rint, "the nearest integer, of two the even one"),
+}
+_BINARY = {
+    "hadd": (operator.add, "``a + b``"),
+    "hsub": (operator.sub, "``a - b``"),
+    "hmul": (operator.mul, "``a * b``"),
+    "hdiv": (operator.truediv, "``a / b``"),
+    "heq": (operator.eq, "``a == b``"),
+    "hge": (operator.ge, "``a >= b``"),
+    "hgt": (operator.gt, "``a > b``"),
+    "hle": (operator.le, "``a <= b``"),
+    "hlt": (operator.lt, "``a < b``"),
+    "hmax": (np.fmax, "the larger one"),
+    "hmin": (np.fmin, "the smaller one"),
+}
 
 
 def hfma(a, b, c):
@@ -59,84 +79,9 @@ def hfma(a, b, c):
     )
 
 
-def heq(a, b):
-    """Return ``a == b``."""
-    return np.float16(a) == np.float16(b)
-
-
 def hne(a, b):
     """Return ``a != b``; false of a NaN."""
     return np.float16(a) < np.float16(b) or np.float16(a) > np.float16(b)
-
-
-def hge(a, b):
-    """Return ``a >= b``."""
-    return np.float16(a) >= np.float16(b)
-
-
-def hgt(a, b):
-    """Return ``a > b``."""
-    return np.float16(a) > np.float16(b)
-
-
-def hle(a, b):
-    """Return ``a <= b``."""
-    return np.float16(a) <= np.float16(b)
-
-
-def hlt(a, b):
-    """Return ``a < b``."""
-    return np.float16(a) < np.float16(b)
-
-
-def hmax(a, b):
-    """Return the larger one."""
-    return np.fmax(np.float16(a), np.float16(b))
-
-
-def hmin(a, b):
-    """Return the smaller one."""
-    return np.fmin(np.float16(a), np.float16(b))
-
-
-def hsin(a):
-    """Return the sine."""
-    return np.sin(np.float16(a))
-
-
-def hcos(a):
-    """Return the cosine."""
-    return np.cos(np.float16(a))
-
-
-def htanh(a):
-    """Return the hyperbolic tangent."""
-    return np.tanh(np.float16(a))
-
-
-def hlog(a):
-    """Return the natural logarithm."""
-    return np.log(np.float16(a))
-
-
-def hlog2(a):
-    """Return the logarithm to base 2."""
-    return np.log2(np.float16(a))
-
-
-def hlog10(a):
-    """Return the logarithm to base 10."""
-    return np.log10(np.float16(a))
-
-
-def hexp(a):
-    """Return e to the power of `a`."""
-    return np.exp(np.float16(a))
-
-
-def hexp2(a):
-    """Return 2 to the power of `a`."""
-    return np.exp2(np.float16(a))
 
 
 def hexp10(a):
@@ -144,36 +89,12 @@ def hexp10(a):
     return np.float16(np.float32(10) ** np.float32(np.float16(a)))
 
 
-def hsqrt(a):
-    """Return the square root."""
-    return np.sqrt(np.float16(a))
-
-
-def hrsqrt(a):
-    """Return 1 divided by the square root."""
-    return _rsqrt(np.float16(a))
-
-
 def hrcp(a):
     """Return ``1 / a``."""
     return np.float16(1) / np.float16(a)
 
 
-def hceil(a):
-    """Return the least integer that is not less."""
-    return np.ceil(np.float16(a))
+globals().update({name: _of_one(name, *row) for name, row in _UNARY.items()})
+globals().update({name: _of_two(name, *row) for name, row in _BINARY.items()})
 
-
-def hfloor(a):
-    """Return the greatest integer that is not greater."""
-    return np.floor(np.float16(a))
-
-
-def htrunc(a):
-    """Return the integer part."""
-    return np.trunc(np.float16(a))
-
-
-def hrint(a):
-    """Return the nearest integer, of two the even one."""
-    return np.rint(np.float16(a))
+__all__ = ["hexp10", "hfma", "hne", "hrcp", *_UNARY, *_BINARY]

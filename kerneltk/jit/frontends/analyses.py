@@ -17,7 +17,7 @@ import numpy as np
 from kerneltk.cache.derived import Records
 from kerneltk.core.artifacts import Capabilities, TranslationUnit, described_backend
 from kerneltk.core.dtypes import UndescribedError, described_dtype
-from kerneltk.jit.ir.types import FLOAT32, VOID, Array, Number, Record, ShapeAssumptions, Type, Void
+from kerneltk.jit.ir.types import FLOAT32, VOID, Array, Number, Record, Type, Void
 from kerneltk.jit.source.lookups import Descriptions, Lookups, are_current
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def _described_type(kind: Type) -> str:
 def case_of(
     kinds: Sequence[Type],
     backend: Capabilities,
-    shapes: ShapeAssumptions,
+    is_32bit: bool,
     results: Sequence[Sequence[np.dtype[Any]] | None] = (),
     more: str = "",
 ) -> str | None:
@@ -54,8 +54,7 @@ def case_of(
         stored = [None if given is None else [*map(described_dtype, given)] for given in results]
     except UndescribedError:
         return None
-    assumed = f"{shapes.is_32bit_indexable} {shapes.has_equal_shapes}"
-    return json.dumps((found, described_backend(backend), assumed, stored, more))
+    return json.dumps((found, described_backend(backend), is_32bit, stored, more))
 
 
 class Known(NamedTuple):

@@ -47,7 +47,7 @@ from kerneltk.jit.frontends.vectorized_kernel import (
     strong,
 )
 from kerneltk.jit.ir.joining import join
-from kerneltk.jit.ir.types import BOOL, FLOAT64, VOID, Array, Number, ShapeAssumptions, Tuple, Type
+from kerneltk.jit.ir.types import BOOL, FLOAT64, VOID, Array, Number, Tuple, Type
 from kerneltk.jit.launch.marshalling import array_of, is_array, type_of
 from kerneltk.jit.lowering.definite_assignment import unwritten
 from kerneltk.jit.passes.effects import written_parameters
@@ -483,7 +483,7 @@ class CoreKernel(ArrayFunction):
             lowered, dtypes = self._with_outputs(operands, fixed, dense)
         else:
             lowered = definition.lowered([o.kind for o in operands if o], of_elements=True)
-        context = PassContext(backend, ShapeAssumptions(is_32bit_indexable=small), of_elements=True)
+        context = PassContext(backend, small, of_elements=True)
         program = definition.optimized(lowered, context)
         check_operations(program)
         written = written_parameters(lowered)

@@ -31,7 +31,6 @@ from kerneltk.jit.ir.types import (
     Array,
     Number,
     Record,
-    ShapeAssumptions,
     Tuple,
     Type,
     Void,
@@ -136,7 +135,7 @@ def element_definition(
     about how many elements a core has.
     """
     function, source = program.kernel, own.source
-    emitter = Emitter(program, assumptions=ShapeAssumptions(is_32bit_indexable=short))
+    emitter = Emitter(program, is_32bit_indexable=short)
     names = Names()
     parameters = [
         (operand, names.of(name), span)

@@ -27,7 +27,7 @@ from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 from kerneltk.interop.streams import Handle, stream_handle
 from kerneltk.jit.frontends.rawkernel import Decorated, Definition, Mode, checked_function
 from kerneltk.jit.frontends.shortcuts import Specialized, make_shortcut
-from kerneltk.jit.ir.types import Array, Number, Record, ShapeAssumptions, Tuple, Type, fits_32bit
+from kerneltk.jit.ir.types import Array, Number, Record, Tuple, Type, fits_32bit
 from kerneltk.jit.launch.marshalling import is_array, type_of
 from kerneltk.launch.called import Called, common_calls
 from kerneltk.launch.dispatch import ArrayFunction, Call, CallDescription, written_arguments
@@ -364,10 +364,9 @@ class ElementKernel(Called, ArrayFunction, OfElements):
         if kinds is None:
             kinds = [self._type_of(value, index) for index, value in enumerate(args)]
         backend = backend or capabilities_of("host")
-        assumptions = ShapeAssumptions(is_32bit_indexable=small)
         given = [array.dtype for array in outputs]
         ways = repr((self._is_raw, [is_array(arg) for arg in args]))
-        case = case_of(kinds, backend, assumptions, (given, self._otypes), ways)
+        case = case_of(kinds, backend, small, (given, self._otypes), ways)
         known = self._analyses.find(case)
         if known is not None:
             return Specialized(*kernel_of_outcome(known, self._definition))
@@ -385,7 +384,7 @@ class ElementKernel(Called, ArrayFunction, OfElements):
         from kerneltk.jit.source.lookups import Lookups
 
         lookups = Lookups()
-        context = PassContext(backend, assumptions, of_elements=True)
+        context = PassContext(backend, small, of_elements=True)
         lowered = self._definition.lowered(kinds, of_elements=True, lookups=lookups)
         program = self._definition.optimized(lowered, context)
         function = program.kernel

@@ -26,13 +26,13 @@ from kerneltk.errors import (
     render_message,
 )
 from kerneltk.interop.streams import stream_handle, stream_in_brackets
-from kerneltk.jit.ir.types import UNKNOWN, VOID, ShapeAssumptions, Type, Void
+from kerneltk.jit.ir.types import VOID, Type, Void
 from kerneltk.jit.launch.launcher import (
     Adapt,
     Arguments,
     CompiledKernel,
     JitDispatcher,
-    assumptions_of,
+    is_32bit_indexable,
 )
 from kerneltk.jit.launch.marshalling import ArgumentPath
 from kerneltk.launch.called import Called, common_calls
@@ -219,7 +219,7 @@ class Definition:
         return (*self.options, "--use_fast_math") if fast else self.options
 
     def unit(
-        self, program: ir.Program, backend: Capabilities, shapes: ShapeAssumptions = UNKNOWN
+        self, program: ir.Program, backend: Capabilities, is_32bit: bool = False
     ) -> TranslationUnit:
         """Return the translation unit of a program that has passed all passes."""
         from kerneltk.jit.codegen.translation_unit import unit_of
@@ -228,7 +228,7 @@ class Definition:
         bounds = ", ".join(map(str, self._bounds(program))) if backend.takes_launch_bounds else ""
         before = f"__launch_bounds__({bounds}) " if bounds else ""
         with self._within_depth():
-            return unit_of(program, backend, options, before, shapes)
+            return unit_of(program, backend, options, before, is_32bit)
 
     def _bounds(self, program: ir.Program) -> tuple[int, ...]:
         from kerneltk.jit.passes.effects import required_block
@@ -461,8 +461,8 @@ class JitKernel(Decorated):
         """The kernel for such arguments on the current device."""
         from kerneltk import pipeline
 
-        backend, types, shapes = arguments.backend, arguments.types, arguments.shapes
-        found = self._analysis(types, backend.capabilities, shapes)
+        backend = arguments.backend
+        found = self._analysis(arguments.types, backend.capabilities, arguments.is_32bit)
         unit = found.unit
         if unit.raw:
             module, code = pipeline.get_module(unit, backend)
@@ -484,12 +484,12 @@ class JitKernel(Decorated):
         return Analyses(self._definition, "grid")
 
     def _analysis(
-        self, types: tuple[Type, ...], capabilities: Capabilities, shapes: ShapeAssumptions
+        self, types: tuple[Type, ...], capabilities: Capabilities, is_32bit: bool
     ) -> GridAnalysis:
         """Return the analysis of the function for such arguments: cached, or else lowered."""
         from kerneltk.jit.frontends.analyses import GridAnalysis, case_of
 
-        case = case_of(types, capabilities, shapes)
+        case = case_of(types, capabilities, is_32bit)
         known = self._analyses.find(case)
         if known is not None:
             options = self._definition.all_options(capabilities)
@@ -501,8 +501,8 @@ class JitKernel(Decorated):
 
         lookups = Lookups()
         lowered = self._definition.lowered(types, lookups=lookups)
-        program = self._definition.optimized(lowered, PassContext(capabilities, shapes))
-        unit = self._definition.unit(program, capabilities, shapes)
+        program = self._definition.optimized(lowered, PassContext(capabilities, is_32bit))
+        unit = self._definition.unit(program, capabilities, is_32bit)
         left = iter(program.kernel.parameters)
         parameters = [None if isinstance(kind, Void) else next(left) for kind in types]
         stored = written_parameters(lowered)
@@ -541,13 +541,13 @@ class JitKernel(Decorated):
         return written_parameters(self._definition.lowered(kinds))
 
     @property
-    def cached_codes(self) -> dict[tuple[str, tuple[Type, ...], ShapeAssumptions], str]:
-        """The text of each specialization, by backend, argument types and what is known of the
-        shapes.
+    def cached_codes(self) -> dict[tuple[str, tuple[Type, ...], bool], str]:
+        """The text of each specialization, by backend, argument types, and whether 32 bits index
+        all arrays.
         """
         return {
-            (backend, types, shapes): kernel.unit.source
-            for (backend, _, types, shapes), kernel in self._dispatcher.kernels.items()
+            (backend, types, is_32bit): kernel.unit.source
+            for (backend, _, types, is_32bit), kernel in self._dispatcher.kernels.items()
             if kernel.unit is not None
         }
 
@@ -563,9 +563,9 @@ class JitKernel(Decorated):
         target = target or backend_for(args).name
         backend = capabilities_of_target(target)
         kinds, values = [kind for kind, _ in found], [value for _, value in found]
-        shapes = assumptions_of(values, kinds, backend)
-        program = self._definition.program(kinds, PassContext(backend, shapes))
-        return self._definition.unit(program, backend, shapes), target
+        is_32bit = is_32bit_indexable(values, kinds)
+        program = self._definition.program(kinds, PassContext(backend, is_32bit))
+        return self._definition.unit(program, backend, is_32bit), target
 
     def explain(
         self, grid: Any, block: Any, args: Sequence[Any], shared_mem: int = 0,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 from kerneltk.core.records import record
 from kerneltk.errors import UnsupportedError
@@ -25,6 +25,11 @@ class Static:
 
 _NONE = Static(None)
 Value: TypeAlias = "ir.Expression | Static"
+
+
+def is_object(value: Value) -> TypeGuard[Static]:
+    """Return whether a value is a plain Python object, not one that only a thread has."""
+    return isinstance(value, Static) and not hasattr(type(value.value), "value_rule")
 
 
 @record

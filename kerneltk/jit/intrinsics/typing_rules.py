@@ -9,7 +9,7 @@ import numpy as np
 
 from kerneltk.core.dtypes import is_supported
 from kerneltk.jit import ir
-from kerneltk.jit.intrinsics.base import Builder, CallSite, Operation, Static, Value
+from kerneltk.jit.intrinsics.base import Builder, CallSite, Operation, Static, Value, is_object
 from kerneltk.jit.intrinsics.values import as_numpys, dtype_of
 from kerneltk.jit.ir.promotion import common_type
 from kerneltk.jit.ir.types import (
@@ -62,18 +62,10 @@ def arguments_of(
 
 def static_value(low: Builder, value: Value, span: ir.Span, what: str) -> Any:
     """Return a value that has to be known when the kernel is compiled."""
-    if isinstance(value, Static) and not hasattr(type(value.value), "value_rule"):
+    if is_object(value):
         return value.value
     sentence = f"{what} must be known when the kernel is compiled."
     raise low.fail_unknown(value, sentence, span)
-
-
-def all_static(values: Sequence[Value]) -> bool:
-    """Return whether there are values, all of them plain Python objects."""
-    return bool(values) and all(
-        isinstance(value, Static) and not hasattr(type(value.value), "value_rule")
-        for value in values
-    )
 
 
 def element_of(low: Builder, value: Value, span: ir.Span) -> Number | Record:

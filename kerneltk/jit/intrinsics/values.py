@@ -10,7 +10,8 @@ import numpy as np
 from kerneltk.core.dtypes import as_dtype, describe
 from kerneltk.core.structures import field_names
 from kerneltk.errors import ArgumentTypeError
-from kerneltk.jit.ir.types import BOOL, OF_PYTHON, Number, Record, Tuple, Type
+from kerneltk.jit.ir.promotion import common_type
+from kerneltk.jit.ir.types import OF_PYTHON, Number, Record, Tuple, Type
 
 
 def dtype_of(value: Any) -> np.dtype[Any]:
@@ -54,11 +55,7 @@ def fits(given: Type, wanted: Type) -> bool:
     if given == wanted:
         return True
     if isinstance(given, Number) and isinstance(wanted, Number):
-        if not given.weak:
-            return bool(np.can_cast(given.dtype, wanted.dtype, "safe"))
-        if given.is_integer:
-            return wanted != BOOL
-        return wanted.is_complex or (wanted.is_floating and given.is_floating)
+        return common_type(given, wanted, "numpy") == wanted
     if isinstance(given, Tuple) and isinstance(wanted, Tuple):
         return (
             wanted.maker in (None, given.maker)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from kerneltk.backends import foreign_arrays
 from kerneltk.backends.base import Backend, Function, GridLimits, LaunchMode
-from kerneltk.core.artifacts import Capabilities, TranslationUnit
+from kerneltk.core.artifacts import TranslationUnit
 from kerneltk.core.records import MAX_PLANS, BoundedTable
 from kerneltk.core.structures import field_names, named_items, rebuilt
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet
@@ -23,11 +23,9 @@ from kerneltk.jit.ir.types import (
     Array,
     Number,
     Record,
-    ShapeAssumptions,
     Type,
     alignment_of,
     fits_32bit,
-    may_have_equal_shape,
     value_type,
 )
 from kerneltk.jit.launch.marshalling import (
@@ -58,14 +56,14 @@ class Arguments(NamedTuple):
     call runs on.
 
     `paths` are the parameters for messages. A grid is one of 64 bits if it has more threads along
-    an axis than 32 bits count.
+    an axis than 32 bits count; `is_32bit` says that 32 bits index the grid and all arrays.
     """
 
     backend: Backend
     device: int
     values: tuple[Any, ...]
     types: tuple[Type, ...]
-    shapes: ShapeAssumptions
+    is_32bit: bool
     paths: Sequence[ArgumentPath]
     has_arrays: bool
     is_64bit_grid: bool
@@ -74,7 +72,7 @@ class Arguments(NamedTuple):
     @property
     def key(self) -> tuple[Any, ...]:
         """All that a compiled kernel depends on."""
-        return self.backend.name, self.device, self.types, self.shapes
+        return self.backend.name, self.device, self.types, self.is_32bit
 
 
 Adapt = Callable[[tuple[Any, ...]], tuple[Any, ...]]
@@ -116,7 +114,7 @@ def arguments_of(
         backend.device_key() if device is None else device,
         values,
         types,
-        assumptions_of(values, types, backend.capabilities, is_64bit_grid=is_64bit_grid),
+        not is_64bit_grid and is_32bit_indexable(values, types),
         paths,
         bool(found),
         is_64bit_grid,
@@ -175,35 +173,16 @@ def _in_different_locations(
     )
 
 
-def assumptions_of(
-    values: Sequence[Any],
-    kinds: Sequence[Type],
-    backend: Capabilities,
-    *,
-    is_64bit_grid: bool = False,
-) -> ShapeAssumptions:
-    """What is known of a launch, from its arguments, or `ArraySpec` for them, and their types."""
-    is_indexable = not is_64bit_grid and fits_32bit(
+def is_32bit_indexable(values: Sequence[Any], kinds: Sequence[Type]) -> bool:
+    """Whether 32 bits index all of the arrays, or `ArraySpec` for them, in arguments of some types:
+    these have less than 2**31 elements, along each axis, too.
+    """
+    return fits_32bit(
         number
         for k, (value, kind) in enumerate(zip(values, kinds, strict=True))
         for leaf in leaves_of(value, kind, k)
         if isinstance(leaf.type, Array)
         for number in (math.prod(leaf.value.shape), *leaf.value.shape)
-    )
-    # A CPU gains nothing from equal shapes, and would compile for longer.
-    has_equal_shapes = backend.short_indices and _have_equal_shapes(values, kinds)
-    return ShapeAssumptions(is_indexable, has_equal_shapes)
-
-
-def _have_equal_shapes(values: Sequence[Any], kinds: Sequence[Type]) -> bool:
-    """Whether `ShapeAssumptions.has_equal_shapes` holds for two arrays, or more."""
-    shapes: dict[int, list[tuple[int, ...]]] = {}
-    for value, kind in zip(values, kinds, strict=True):
-        if may_have_equal_shape(kind):
-            shapes.setdefault(len(value.shape), []).append(tuple(value.shape))
-    together = shapes.values()
-    return any(len(found) > 1 for found in together) and all(
-        found.count(found[0]) == len(found) for found in together
     )
 
 
@@ -256,8 +235,9 @@ class _Launches(GridLaunches):
         offsets, layout = members_of(passed, backend.capabilities)
         present = [offset for offset in offsets if offset is not None]
         call = backend.grid_call(kernel.mode, name)
-        is_32bit = arguments.shapes.is_32bit_indexable
-        shapes = GridShapes(name, backend, kernel.function, kernel.limits, kernel.block, is_32bit)
+        shapes = GridShapes(
+            name, backend, kernel.function, kernel.limits, kernel.block, arguments.is_32bit
+        )
         super().__init__(shapes, call, layout.format, layout.size, present)
         self.new_buffer()  # raises here for parameters that a launch has no capacity for
 

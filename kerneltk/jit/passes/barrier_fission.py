@@ -23,7 +23,7 @@ from kerneltk.jit.ir.types import Array, Number, Record, Type
 from kerneltk.jit.passes.early_returns import with_marked_returns, without_returns
 from kerneltk.jit.passes.lasting_memory import has_view
 from kerneltk.jit.passes.liveness import live_in, mentioned
-from kerneltk.jit.passes.rematerialization import rematerialized, without_idle_loops
+from kerneltk.jit.passes.rematerialization import rematerialized
 from kerneltk.jit.passes.renaming import Names, with_unique_names
 from kerneltk.jit.passes.synchronization import NotSplit, has_barrier, is_barrier, refuse_waits
 from kerneltk.jit.passes.thread_loops import outside, thread_loops
@@ -74,7 +74,6 @@ class _Splitter:
                 level = level[:-1]
             body = without_returns(level, self._variable)
             body = rematerialized(body, self._own(body))
-            body = without_idle_loops(body, self._own(body))
             stored = self._kept(body)
             promoted = (stored & self._candidates().keys()) - self._block
             if not promoted:

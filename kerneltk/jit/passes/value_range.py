@@ -18,7 +18,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from kerneltk.jit import ir
-from kerneltk.jit.ir.types import INT32, PY_INT, Number
+from kerneltk.jit.ir.types import INT32, PY_INT, Number, Type
 from kerneltk.jit.passes.expression_ranges import (
     EXTENT,
     EXTENTS,
@@ -103,10 +103,8 @@ class _Simplifier:
     def store(self, node: ir.Store) -> ir.Store:
         target, env = node.target, self.env
         new: ir.Store = self.parts(node, env)
-        if isinstance(target, ir.Local):
-            kind = target.type
-            if isinstance(kind, Number) and kind.dtype.kind in "iu":
-                env[target.name] = interval_of(node.value, env)
+        if isinstance(target, ir.Local) and _is_integer(target.type):
+            env[target.name] = interval_of(node.value, env)
         return new
 
     def update(self, node: ir.Update) -> Any:
@@ -223,16 +221,6 @@ class _Simplifier:
         self.env = join(self.env, self.continues)
         return body
 
-    def thread_loop(self, node: ir.ThreadLoop) -> ir.ThreadLoop:
-        # What one thread assigns another one may read, or not: nothing is known of it.
-        assigned = self.assigned_in(node)
-        env = {name: known for name, known in self.env.items() if name not in assigned}
-        outer = self.breaks, self.continues
-        body = self.walk(node.body, env.copy())
-        self.breaks, self.continues = outer
-        self.env = env
-        return _rebuilt(node, body=body)
-
     def leave(self, node: ir.Break) -> ir.Break:
         self.breaks, self.env = join(self.breaks, self.env), None
         return node
@@ -250,29 +238,21 @@ class _Simplifier:
         self.env = assume(node.condition, True, env)
         return self.parts(node, env)
 
-    def assigned_in(self, node: ir.While | ir.For | ir.ThreadLoop) -> dict[str, Interval]:
+    def assigned_in(self, node: ir.While | ir.For) -> dict[str, Interval]:
         """Return the integers that a loop assigns, with all that they could be."""
         found = self.assigned.get(id(node))
         if found is None:
-            found = self.assigned[id(node)] = {}
-            if isinstance(node, ir.For) and not node.private:
-                found[node.variable.name] = limits_of(node.variable.type)
-            self.collect(node.body, found)
+            variables = [
+                part.target if isinstance(part, ir.Store) else part.variable
+                for part in ir.statements((node,))
+                if isinstance(part, ir.Store) or (isinstance(part, ir.For) and not part.private)
+            ]
+            found = self.assigned[id(node)] = {
+                variable.name: limits_of(variable.type)
+                for variable in variables
+                if isinstance(variable, ir.Local) and _is_integer(variable.type)
+            }
         return found
-
-    def collect(self, statements: _Statements, found: dict[str, Interval]) -> None:
-        for statement in statements:
-            if isinstance(statement, ir.Store):
-                target = statement.target
-                if isinstance(target, ir.Local):
-                    kind = target.type
-                    if isinstance(kind, Number) and kind.dtype.kind in "iu":
-                        found[target.name] = limits_of(kind)
-            elif isinstance(statement, ir.While | ir.For | ir.ThreadLoop):
-                found.update(self.assigned_in(statement))
-            else:
-                for body in ir.bodies(statement):
-                    self.collect(body, found)
 
     # -- expressions: the same node if nothing changes ----------------------------------------
 
@@ -301,7 +281,7 @@ class _Simplifier:
         left, right, op = self.expression(node.left, env), self.expression(node.right, env), node.op
         if (
             op in _TRUNCATING
-            and node.type.dtype.kind in "iu"
+            and node.type.is_integer
             and interval_of(node.right, env)[0] >= 0
             and interval_of(node.left, env)[0] >= 0
         ):
@@ -379,6 +359,10 @@ def _rebuilt(node: _Node, **parts: Any) -> _Node:
     return node
 
 
+def _is_integer(kind: Type) -> bool:
+    return isinstance(kind, Number) and kind.is_integer
+
+
 def _are_short(env: Environment, *nodes: Any) -> bool:
     """Whether expressions are Python ints that fit 32 bits."""
     for node in nodes:
@@ -450,7 +434,6 @@ _STATEMENTS: dict[type, Callable[[_Simplifier, Any], Any]] = {
     ir.Return: _Simplifier.leave_function,
     ir.Assert: _Simplifier.assertion,
     ir.Print: _Simplifier.evaluate,
-    ir.ThreadLoop: _Simplifier.thread_loop,
 }
 
 _REWRITES: dict[type, Callable[[_Simplifier, Any, Environment], Any]] = {

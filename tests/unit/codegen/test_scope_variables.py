@@ -13,18 +13,20 @@ from kerneltk.core.lexer import lex
 @pytest.mark.parametrize(
     ("source", "declared"),
     [
-        ("int a = f(1, 2), b; const T c(3);", {"a": 0, "b": 0, "c": 0}),
-        ("a += 1; f(b); if (a) { int c = 0; } int d;", {"d": 0}),
-        ("int* p = a; const T* q = w; int w[2] = {0}; T m[2][3];",
-         {"p": None, "q": 1, "w": 1, "m": 2}),
-        ("C c{0}; std::pair<int, int> two = {}; int& r = a;", {"c": None, "two": None, "r": None}),
-        ("auto a = T(2) + sin(1); auto b = g(); auto f = [](T x) { return x; };",
-         {"a": 0, "b": None, "f": 0}),
-        ("struct { int n; } s; int k;", {"n": None, "s": None, "k": 0}),
-        ("auto [a, b] = two;", {"a": None, "b": None, "two": None}),
+        ("int a = f(1, 2), b; const C c(3);", {"a": True, "b": True, "c": True}),
+        ("a += 1; f(b); if (a) { int c = 0; } int d;", {"d": True}),
+        ("int* p = a; const T* q;", {"p": False, "a": False, "q": False}),
+        ("int w[2] = {0}; const int n = 1, *m = 0;", {"w": False, "n": False, "m": False}),
+        ("C c{0}; A<int> two = {}; int& r = d;",
+         {"c": False, "A": False, "two": False, "r": False, "d": False}),
+        ("auto a = T(2); const auto b = g();", {"a": False, "b": True}),
+        ("struct { int n; } s; struct S { int m; } t; int k;",
+         {"n": False, "s": False, "S": False, "m": False, "t": False, "k": True}),
+        ("auto [a, b] = two;", {"a": False, "b": False, "two": False}),
+        ("int (*f)(int) = g;", {"f": False, "g": False}),
     ],
 )  # fmt: skip
-def test_declared_variables(source: str, declared: dict[str, int | None]) -> None:
+def test_declared_variables(source: str, declared: dict[str, bool]) -> None:
     assert declared_variables(lex(source), "T") == declared
 
 
@@ -34,20 +36,16 @@ DECLARED = "int s = 0, t = 1; int buf[4]; const T* q = w; C c{0};"
 @pytest.mark.parametrize(
     ("body", "names"),
     [
-        ("y = s * x + buf[2] - q[1] + *q", ""),
-        ("if (s) y = x > 0 ? s : t; y = max(s, t) + T(s) + f(s + 1); int w[2] = {s, 1};", ""),
+        ("y = s * x; if (s) y = x > 0 ? s : t; y = max(s, t) + T(s) + f(s + 1)", ""),
         ("y = static_cast<T>(s); switch (s) { case 0: { y = t; } }", ""),
         ("y = f(s)", "s"),
         ("int& r(s); r += 1", "s"),
         ("int& r{s}; r += 1", "s"),
         ("int& r = s; R k = {t}", "s t"),
-        ("int* p = buf; p[0] += 1", "buf"),
-        ("for (int& r : buf) r += 1", "buf"),
-        ("y = bump(buf)", "buf"),
+        ("y = buf[2] - *q", "buf q"),
         ("y = c()", "c"),
         ("c << 1", "c"),
         ("(x > 0 ? s : t) = 1", "s t"),
-        ("q += 1; y = *q", "q"),
     ],
 )
 def test_what_a_body_may_change(body: str, names: str) -> None:

@@ -14,16 +14,23 @@ from typing import Any
 import numpy as np
 
 from kerneltk.jit import ir
-from kerneltk.jit.intrinsics.base import Builder, CallSite, Rule, Static, Value
-from kerneltk.jit.intrinsics.typing_rules import all_static, common_number
+from kerneltk.jit.intrinsics.base import Builder, CallSite, Rule, Static, Value, is_object
+from kerneltk.jit.intrinsics.typing_rules import common_number
 from kerneltk.jit.ir.types import BOOL, Number
+
+
+def _known_arguments(site: CallSite) -> list[Any] | None:
+    """Return the Python objects that a call is given, if there are no others."""
+    if site.keywords or not site.arguments or not all(map(is_object, site.arguments)):
+        return None
+    return [value.value for value in site.arguments]  # type: ignore[union-attr]
 
 
 def folded(function: Any, site: CallSite, low: Builder) -> Value | None:
     """Fold a constant call: return Python's result where all arguments are known."""
-    if site.keywords or not all_static(site.arguments):
+    values = _known_arguments(site)
+    if values is None:
         return None
-    values = [value.value for value in site.arguments]  # type: ignore[union-attr]
     try:
         with np.errstate(all="ignore"):
             return Static(function(*values))
@@ -37,9 +44,9 @@ def _computed(
     """Return Python's result where all arguments are known, as their common type or as the one that
     `kind_of` makes of that.
     """
-    if site.keywords or not all_static(site.arguments):
+    found = _known_arguments(site)
+    if found is None:
         return None
-    found = [value.value for value in site.arguments]  # type: ignore[union-attr]
     if not any(isinstance(value, np.generic | np.ndarray | bool) for value in found):
         return folded(function, site, low)
     numbers = [low.as_number(v, site.span_of(k)) for k, v in enumerate(site.arguments)]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kerneltk.jit import ir
-from kerneltk.jit.intrinsics.base import BoundMethod, CallSite, Intrinsic, Static, Value
+from kerneltk.jit.intrinsics.base import BoundMethod, CallSite, Intrinsic, Static, Value, is_object
 from kerneltk.jit.intrinsics.registry import rule_of
 from kerneltk.jit.ir.types import VOID, Number
 from kerneltk.jit.lowering.builder import FunctionBuilder
@@ -26,7 +26,7 @@ from kerneltk.jit.lowering.expressions.printing import print_call
 from kerneltk.jit.lowering.invocation import Callee, callee_of, lowered_for
 from kerneltk.jit.lowering.unsupported import REFUSED_CALLS
 from kerneltk.jit.lowering.values.classes import Method, class_of
-from kerneltk.jit.lowering.values.description import is_object, reason_of
+from kerneltk.jit.lowering.values.description import reason_of
 from kerneltk.jit.lowering.values.evaluation import evaluate, starred_values
 from kerneltk.jit.lowering.values.references import record_at
 from kerneltk.jit.lowering.whole_arrays import call_into

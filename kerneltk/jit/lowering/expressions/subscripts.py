@@ -13,7 +13,7 @@ import numpy as np
 from kerneltk.errors import TypingError
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.attributes import array_attribute
-from kerneltk.jit.intrinsics.base import BoundMethod, CallSite, Static, Value
+from kerneltk.jit.intrinsics.base import BoundMethod, CallSite, Static, Value, is_object
 from kerneltk.jit.intrinsics.execution.iterators import METHODS as ITERATORS
 from kerneltk.jit.intrinsics.numbers.methods import number_attribute
 from kerneltk.jit.intrinsics.typing_rules import arguments_of
@@ -24,7 +24,7 @@ from kerneltk.jit.lowering.expressions.instances import attribute_of
 from kerneltk.jit.lowering.values import classes
 from kerneltk.jit.lowering.values.arrays import field_view, record_field, subscript
 from kerneltk.jit.lowering.values.conversion import as_index, item_of, static_int
-from kerneltk.jit.lowering.values.description import is_object, name_of, reason_of
+from kerneltk.jit.lowering.values.description import name_of, reason_of
 from kerneltk.jit.lowering.values.evaluation import evaluate, settled, starred_values
 from kerneltk.jit.lowering.values.joins import joined, use_of
 from kerneltk.jit.lowering.values.references import record_at
@@ -113,12 +113,12 @@ def subscript_node(low: FunctionBuilder, node: ast.Subscript) -> Value:
     if isinstance(value, Static) and type(value.value) is np.ndarray and value.value.ndim:
         item = _constant_item(low, value.value, node.slice, span)
         return item or subscript(low, low.as_expression(value, span), node.slice, span)
-    if isinstance(value, Static) and not hasattr(type(value.value), "value_rule"):
+    if is_object(value):
         if isinstance(node.slice, ast.Slice):
             key: Value = Static(_static_slice(low, node.slice))
         else:
             key = _static_key(low, node.slice)
-        if isinstance(key, Static) and is_object(key):
+        if is_object(key):
             return _static_item(low, value.value, key.value, span)
         return _tuple_item(low, low.as_expression(value, span), key, span)
     value = low.as_expression(value, span)
@@ -166,7 +166,7 @@ def _item_by_class(
             raise classes.own_method(low, kind, "__getitem__", span)
         key = evaluate(low, node.slice)
         if isinstance(value, Static) and is_object(key):
-            return _static_item(low, value.value, key.value, span)  # type: ignore[union-attr]
+            return _static_item(low, value.value, key.value, span)
         return classes.called(low, method, (value, key), span)
     if method is None and not classes.is_tuple_class(kind):
         raise classes.no_tuple(low, kind, "has no items", span)

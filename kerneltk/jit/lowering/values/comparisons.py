@@ -14,7 +14,7 @@ import numpy as np
 
 from kerneltk.errors import TypingError
 from kerneltk.jit import ir
-from kerneltk.jit.intrinsics.base import Static, Value
+from kerneltk.jit.intrinsics.base import Static, Value, is_object
 from kerneltk.jit.ir.types import BOOL, PY_INT, UINT64, Array, Number, Tuple
 from kerneltk.jit.lowering.context import Context
 from kerneltk.jit.lowering.values import classes
@@ -27,7 +27,7 @@ from kerneltk.jit.lowering.values.conversion import (
     parts_of,
     truth_of,
 )
-from kerneltk.jit.lowering.values.description import description_of, is_object
+from kerneltk.jit.lowering.values.description import description_of
 from kerneltk.jit.lowering.values.evaluation import evaluate, evaluated_once, in_order, settled
 from kerneltk.jit.lowering.values.joins import joined_values
 from kerneltk.jit.lowering.values.numbers import cast
@@ -126,8 +126,8 @@ def compare(
         return _membership(low, op, left, right, span)
     spelling, function = COMPARISONS[type(op)]
     if is_object(left) and is_object(right):
-        low.program.lookups.note_compared(left.value, right.value)  # type: ignore[union-attr]
-        return fold(low, spelling, left.value, right.value, span, spans)  # type: ignore[union-attr]
+        low.program.lookups.note_compared(left.value, right.value)
+        return fold(low, spelling, left.value, right.value, span, spans)
     if classes.class_of(left) is not None or classes.class_of(right) is not None:
         return _by_classes(low, op, left, right, span)
     if any(isinstance(v, Static) and isinstance(v.value, str) for v in (left, right)):
@@ -391,7 +391,7 @@ def _membership(low: Context, op: ast.cmpop, left: Value, right: Value, span: ir
             raise classes.no_tuple(low, kind, "cannot be searched by 'in'", span)
     if is_object(left) and isinstance(right, Static):
         try:
-            found = left.value in right.value  # type: ignore[union-attr]
+            found = left.value in right.value
         except Exception:  # objects compare as they like
             raise _not_searched(low, right, span) from None
         return Static(bool(found) == isinstance(op, ast.In))

@@ -14,7 +14,7 @@ from kerneltk.core.records import record
 from kerneltk.core.structures import field_names, named_items
 from kerneltk.errors import ArgumentTypeError, TypingError
 from kerneltk.jit import ir
-from kerneltk.jit.intrinsics.base import BoundMethod, Intrinsic, Static, Value
+from kerneltk.jit.intrinsics.base import BoundMethod, Intrinsic, Static, Value, is_object
 from kerneltk.jit.ir.joining import joined_references
 from kerneltk.jit.ir.types import (
     BOOL,
@@ -32,13 +32,7 @@ from kerneltk.jit.ir.types import (
 )
 from kerneltk.jit.lowering.context import Context, LocalFunction
 from kerneltk.jit.lowering.values import classes
-from kerneltk.jit.lowering.values.description import (
-    description_of,
-    is_object,
-    name_of,
-    phrase_of,
-    reason_of,
-)
+from kerneltk.jit.lowering.values.description import description_of, name_of, phrase_of, reason_of
 from kerneltk.jit.lowering.values.numbers import cast, check_constant
 from kerneltk.jit.lowering.values.references import record_at, reference_to, temporary
 

@@ -12,11 +12,6 @@ from kerneltk.jit.ir.types import Number
 from kerneltk.jit.lowering.context import LocalFunction
 
 
-def is_object(value: Value) -> bool:
-    """Return whether a value is a plain Python object, not one that only a thread has."""
-    return isinstance(value, Static) and not hasattr(type(value.value), "value_rule")
-
-
 def name_of(value: Any) -> str:
     """Return an object's own name, or that of its class."""
     return str(getattr(value, "__name__", type(value).__name__))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kerneltk.jit import ir
-from kerneltk.jit.intrinsics.base import Static, Value
+from kerneltk.jit.intrinsics.base import Static, Value, is_object
 from kerneltk.jit.intrinsics.execution.iterators import METHODS as ITERATORS
 from kerneltk.jit.intrinsics.python import OPERATORS
 from kerneltk.jit.ir.promotion import SHIFTS, operand_type
@@ -37,7 +37,7 @@ from kerneltk.jit.lowering.values.conversion import (
     truth_of,
     without_value,
 )
-from kerneltk.jit.lowering.values.description import is_object, phrase_of
+from kerneltk.jit.lowering.values.description import phrase_of
 from kerneltk.jit.lowering.values.evaluation import evaluate, in_order, refuse_node
 from kerneltk.jit.lowering.values.numbers import cast, check_constant
 
@@ -233,7 +233,7 @@ def binary(
     """Return an operation with Python's meaning; `spans` are those of the operands."""
     own = class_of(left)
     if is_object(left) and is_object(right) and not (in_place and own is not None):
-        return fold(low, op, left.value, right.value, span, spans)  # type: ignore[union-attr]
+        return fold(low, op, left.value, right.value, span, spans)
     if own is not None or class_of(right) is not None:
         found = operated(
             low, _FUNCTIONS[op].__name__.strip("_"), left, right, span, in_place=in_place

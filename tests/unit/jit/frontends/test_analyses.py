@@ -27,12 +27,10 @@ from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.ir.types import (
     PY_FLOAT,
     PY_INT,
-    UNKNOWN,
     VOID,
     Array,
     Number,
     Record,
-    ShapeAssumptions,
     Type,
     number,
 )
@@ -110,7 +108,7 @@ def meaning(module: types.ModuleType, front_end: str, **options: Any) -> Any:
     """All that is known of a kernel, newly decorated, before it is compiled."""
     if front_end == "grid":
         kernel = jit.rawkernel(**options)(module.grid.__wrapped__)
-        return kernel._analysis((FLOATS, FLOATS), capabilities_of("cuda"), UNKNOWN)
+        return kernel._analysis((FLOATS, FLOATS), capabilities_of("cuda"), False)
     typed, dtypes, ndim = jit.kernel(**options)(module.f)._specialized((np.ones(3, "f"),), ())
     return typed._definition, dtypes, ndim
 
@@ -244,7 +242,7 @@ def test_other_types_options_and_modes_have_records_of_their_own(
     def made(options: dict[str, Any], kinds: tuple[Type, ...], backend: str, small: bool) -> Any:
         kernel = jit.rawkernel(**options)(module.grid.__wrapped__)
         capabilities = capabilities_of(backend)
-        return kernel._analysis(kinds, capabilities, ShapeAssumptions(small))
+        return kernel._analysis(kinds, capabilities, small)
 
     every = [
         (*case, backend, small)
@@ -386,14 +384,14 @@ def test_types_of_arguments_without_a_description() -> None:
 
     host = capabilities_of("host")
     kind = type_of(Pair(1, 2), np.ndarray)
-    assert analyses.case_of([kind], host, UNKNOWN) is None
+    assert analyses.case_of([kind], host, False) is None
     kinds = [
         PY_INT, PY_FLOAT, number(np.int64), number(np.float64), VOID, FLOATS,
         Array(number(np.float32), 2), Array(number(np.float32), 1, "strided"),
         Array(number(np.float32), 0), Record(np.dtype("f4,f4")), Record(np.dtype("f4,f8")),
         Array(Record(np.dtype("f4,f4")), 1), Number(np.dtype(">i4")),
     ]  # fmt: skip
-    assert len({analyses.case_of([kind], host, UNKNOWN) for kind in kinds}) == len(kinds)
+    assert len({analyses.case_of([kind], host, False) for kind in kinds}) == len(kinds)
 
 
 def test_what_becomes_of_records_and_python_floats_is_kept(
@@ -410,7 +408,7 @@ def grid(x, pair, a, left_out):
     kinds = (FLOATS, pair, PY_FLOAT, VOID)
     for backend in ("host", "cuda"):
         found = [
-            jit.rawkernel(module.grid)._analysis(kinds, capabilities_of(backend), UNKNOWN)
+            jit.rawkernel(module.grid)._analysis(kinds, capabilities_of(backend), False)
             for _ in range(2)
         ]
         assert found[0] == found[1]

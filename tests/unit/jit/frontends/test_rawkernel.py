@@ -277,4 +277,4 @@ def test_a_grid_beyond_32_bits_has_a_launcher_of_its_own() -> None:
     assert made.recent is last
     one, other = (bound.plans for bound in made._launchers.values())
     assert (len(one), len(other), one is other) == (1, 1, False)
-    assert [shapes.is_32bit_indexable for *_, shapes in fill.cached_codes] == [True, False]
+    assert [is_32bit for *_, is_32bit in fill.cached_codes] == [True, False]

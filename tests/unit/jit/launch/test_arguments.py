@@ -9,8 +9,8 @@ import pytest
 
 from kerneltk import ArraySpec
 from kerneltk.backends.base import capabilities_of
-from kerneltk.jit.ir.types import PY_INT, VOID, Array, ShapeAssumptions, Tuple, number
-from kerneltk.jit.launch.launcher import Arguments, arguments_of, assumptions_of
+from kerneltk.jit.ir.types import PY_INT, VOID, Array, Tuple, number
+from kerneltk.jit.launch.launcher import Arguments, arguments_of, is_32bit_indexable
 from kerneltk.jit.launch.marshalling import ArgumentPath
 
 HOST, CUDA = capabilities_of("host"), capabilities_of("cuda")
@@ -37,10 +37,9 @@ def test_what_a_compiled_kernel_depends_on() -> None:
     assert taken(x, 3, is_64bit_grid=True).key != taken(x, 3).key
 
 
-def known(backend: Any, *shapes: Any, **options: Any) -> ShapeAssumptions:
+def known(*shapes: Any) -> bool:
     values = [ArraySpec.make("float32", shape) for shape in shapes]
-    kinds = [Array(F4, len(value.shape)) for value in values]
-    return assumptions_of(values, kinds, backend, **options)
+    return is_32bit_indexable(values, [Array(F4, len(value.shape)) for value in values])
 
 
 @pytest.mark.parametrize(
@@ -56,23 +55,10 @@ def known(backend: Any, *shapes: Any, **options: Any) -> ShapeAssumptions:
     ],
 )
 def test_what_32_bits_index(shape: Any, is_indexable: bool) -> None:
-    assert known(CUDA, shape).is_32bit_indexable is is_indexable
-    assert known(HOST, (3,), shape).is_32bit_indexable is is_indexable
+    assert known(shape) is known((3,), shape) is is_indexable
 
 
-def test_arrays_in_tuples_and_grids_count_too() -> None:
+def test_arrays_in_tuples_count_too() -> None:
     large = ArraySpec.make("int8", 2**31)
     kind = Tuple((PY_INT, Tuple((Array(number("int8"), 1),))))
-    assert not assumptions_of([(1, (large,))], [kind], CUDA).is_32bit_indexable
-    assert not known(CUDA, (3,), is_64bit_grid=True).is_32bit_indexable
-
-
-def test_equal_shapes() -> None:
-    assert known(CUDA, (3, 4), (3, 4)).has_equal_shapes
-    assert known(CUDA, (3, 4), (3, 4), (5,)).has_equal_shapes
-    assert not known(CUDA, (3, 4), (4, 3)).has_equal_shapes
-    assert not known(CUDA, (3, 4), (3, 4), (2, 2, 2), (3, 3, 3)).has_equal_shapes
-    assert not known(CUDA, (3, 4)).has_equal_shapes
-    assert not known(CUDA, (3, 4), (3,)).has_equal_shapes
-    assert not known(CUDA).has_equal_shapes
-    assert not known(HOST, (3, 4), (3, 4)).has_equal_shapes  # gains nothing there
+    assert not is_32bit_indexable([(1, (large,))], [kind])

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from kerneltk.jit import ir
-from kerneltk.jit.ir.types import PY_INT
-from kerneltk.jit.passes.rematerialization import rematerialized, without_idle_loops
+from kerneltk.jit.passes.rematerialization import rematerialized
 
-from .writing import ADD, AT, E, a, b, call, for_, i, if_, let, lines, local, n, out, tx, x
+from .writing import AT, a, b, for_, i, if_, let, lines, local, n, out, tx, x
 
 OWN = {"a", "b", "c"}
 
@@ -63,14 +62,3 @@ READ = threads(let(out[a], 1))
 )
 def test_what_is_kept(body: Any) -> None:
     assert is_kept(*body)
-
-
-def test_what_has_an_effect_or_is_read_stays() -> None:
-    body = (
-        threads(let(a, call(ADD, out[0], 1))),  # adds
-        threads(let(b, tx)),
-        threads(let(out[b], 1)),
-    )
-    assert without_idle_loops(body, OWN) == body
-    kept = threads(let(E(ir.Local("z", PY_INT, AT)), tx))
-    assert without_idle_loops((kept,), OWN) == (kept,)

@@ -18,4 +18,4 @@ def test_which_variables_are_declared_where() -> None:
     assert block_variables(result) == {"a"}
     assert result.per_thread == {"b"}
     loops = [node for node in result.body if isinstance(node, ir.ThreadLoop)]
-    assert [loop_variables(result, loop) for loop in loops] == [(), (("i", PY_INT),)]
+    assert [loop_variables(result, loop) for loop in loops] == [(("c", PY_INT),), (("i", PY_INT),)]

@@ -277,14 +277,6 @@ def test_a_selection_whose_outcome_is_known() -> None:
     assert simplify(kept) is kept
 
 
-def test_threads_of_a_thread_loop_see_what_others_assigned() -> None:
-    function = function_of("k = 3\nx[k]\nk = -1\nx[k + 1]")
-    first, *rest = function.body
-    body = (first, ir.ThreadLoop(tuple(rest), SPAN), function.body[1])
-    split = replace(function, body=body, is_split=True)
-    assert wraps(split) == [True, False, True]
-
-
 def test_division_of_floats_stays() -> None:
     value = ir.Literal_(2.0, PY_FLOAT, SPAN)
     quotient = ir.Binary("//", value, value, PY_FLOAT, SPAN)
@@ -341,7 +333,6 @@ def test_every_place_of_an_expression_is_reached() -> None:
                (ir.Evaluate(element, SPAN),), SPAN),
         ir.Assert(truth, "", SPAN),
         ir.Print(("a", ("%d", element)), SPAN),
-        ir.ThreadLoop((ir.Evaluate(element, SPAN),), SPAN),
         ir.Return(element, SPAN),
     ]  # fmt: skip
     for statement in body:
