@@ -260,6 +260,7 @@ _ONLY_ON_GPUS = frozenset(
 # What g++, clang and NVRTC say of writing to what is const.
 _CONST = re.compile(
     r"read-only|modifiable lvalue|const-qualified|uninitialized .?const|discards qualifiers"
+    r'|function "atomic\w+" matches .*: \(const '
 )
 
 

@@ -687,6 +687,8 @@ class RawProgram:
         known = [kernel.name for kernel in self.source.kernels]
         plain = plain_name(expression)
         same = [kernel for kernel in self.source.kernels if kernel.name == plain]
+        if plain != expression in known:
+            return "this is the mangled name of another function: give the kernel another name."
         if expression.startswith("_Z") and not any(k.template_parameters for k in same):
             types = dict.fromkeys(f"({', '.join(p.type for p in k.parameters)})" for k in same)
             if types:

@@ -72,10 +72,11 @@ class Request:
 
 
 def lines_for_gpus(
-    requests: Sequence[Request], own: str, *, by_nvcc: bool
+    requests: Sequence[Request], own: str, *, by_nvcc: bool, has_weak: bool = False
 ) -> tuple[list[str], list[tuple[str, str]], list[tuple[str, str]]]:
     """Return the lines of a unit for GPUs that ask for what is requested, with its `exports` and
-    what is `reflected`, as `TranslationUnit` has them. `own` makes names the unit's alone.
+    what is `reflected`, as `TranslationUnit` has them. `own` makes names the unit's alone. The
+    address of a kernel that is weak is no constant: NVRTC is asked for it by its name.
     """
     lines, exports, reflected = list[str](), list[tuple[str, str]](), list[tuple[str, str]]()
     alone = {n for n, request in enumerate(requests) if request.guard or request.is_variable}
@@ -91,7 +92,7 @@ def lines_for_gpus(
         elif by_nvcc:
             exports.append((name, symbol))
             offer.insert(0, f"KERNELTK_ADDRESS({symbol}, ({request.spelled}))")
-        elif request.is_by_address:
+        elif request.is_by_address and not (has_weak and request.spelled == request.expression):
             address = f"{TEMPLATE}{own}{number}"
             exports.append((name, address))
             offer.append(f"KERNELTK_TEMPLATE({address}, ({request.spelled}))")

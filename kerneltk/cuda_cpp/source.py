@@ -715,7 +715,10 @@ class RawSource:
         # Object codes that are linked to one another must not share a name.
         own = f"{zlib.crc32(repr((self.code, self.options)).encode()):08x}_"
         by_nvcc = self.compiler == "nvcc"
-        lines, exports, reflected = lines_for_gpus(requests, own, by_nvcc=by_nvcc)
+        has_weak = any("weak" in source.code for source in (self, *self.included))
+        lines, exports, reflected = lines_for_gpus(
+            requests, own, by_nvcc=by_nvcc, has_weak=has_weak
+        )
         head = ["#include <kerneltk/reflect.hpp>"]
         options = self._options()
         found = DeviceSource(self.code) if by_nvcc else self._device_source(is_host=False)

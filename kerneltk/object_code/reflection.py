@@ -53,6 +53,8 @@ class ParameterType:
 
 
 _MAGIC = 0x3152544B
+_MAGIC_OF_CODES = 0x3252544B
+_START = struct.Struct("<2I")
 _HEAD = struct.Struct("<4I")
 _RECORD = struct.Struct("<6I")
 _MAX_TYPES = 1 << 16
@@ -87,6 +89,13 @@ _NUMBERS: dict[str, tuple[Kind, str, int]] = {
     "__half": ("half", "float16", 2),
     "__nv_bfloat16": ("bfloat16", "bfloat16", 2),
 }
+# By their places in codes, which have two bits more.
+_FUNDAMENTAL = (
+    *("", "void", "bool", "char", "signed char", "unsigned char", "short", "unsigned short"),
+    *("int", "unsigned int", "long", "unsigned long", "long long", "unsigned long long"),
+    *("float", "double"),
+)
+_CODE_CONST, _CODE_POINTER = 16, 64
 _OTHER_NAMES = {
     "half": "__half",
     "_Float16": "__half",
@@ -257,6 +266,9 @@ _Record = tuple[int, ...]
 
 def _records(data: bytes) -> list[tuple[_Record, str]]:
     """Return the numbers and the normalised name of each type."""
+    if len(data) >= _START.size and _START.unpack_from(data)[0] == _MAGIC_OF_CODES:
+        length = _START.unpack_from(data)[1]
+        return [_record_of_code(code) for code in data[_START.size : length].partition(b"\0")[0]]
     if len(data) < _HEAD.size:
         raise ValueError("The description of types is cut off.")
     magic, length, count, names_offset = _HEAD.unpack_from(data)
@@ -271,6 +283,19 @@ def _records(data: bytes) -> list[tuple[_Record, str]]:
         raise ValueError("The names of the types are damaged.") from error
     names = _split_names(spelled, count)
     return list(zip(records, map(normalised_name, names), strict=True))
+
+
+def _record_of_code(code: int) -> tuple[_Record, str]:
+    """Return the numbers and the name of a type that is known by its code."""
+    name = _FUNDAMENTAL[code % len(_FUNDAMENTAL)]
+    if not name or (name == "void" and not code & _CODE_POINTER):
+        raise ValueError("The description of types is damaged.")
+    size = _NUMBERS[name][2] if name != "void" else 0
+    if not code & _CODE_POINTER:
+        return (size, size, 0, 0, 0, 0), name
+    is_const = bool(code & _CODE_CONST)
+    flags = _CONST * is_const | _VOID * (name == "void")
+    return (8, 8, _POINTER, size, size, flags), f"{'const ' * is_const}{name}*"
 
 
 def _split_names(spelled: str, count: int) -> list[str]:
@@ -483,7 +508,7 @@ def _member(data: bytes, index: int) -> bytes:
     start = length = 0
     for _ in range(index + 1):
         start += length
-        if start + _HEAD.size > len(data):
+        if start + _START.size > len(data):
             raise ValueError("The description of types is cut off.")
-        length = max(_HEAD.unpack_from(data, start)[1], _HEAD.size)
+        length = max(_START.unpack_from(data, start)[1], _START.size)
     return data[start : start + length]

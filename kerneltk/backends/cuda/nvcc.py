@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import re
 import tempfile
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
 from kerneltk.backends import temporary
 from kerneltk.backends.cuda.architectures import check_options, choose_target
+from kerneltk.backends.cuda.nvrtc import without_defaults
 from kerneltk.backends.cuda.toolkit import find_program, run_program
 from kerneltk.cache import stand_ins
-from kerneltk.core.artifacts import (
-    INCLUDE_DIRECTORY,
-    ObjectCode,
-    Target,
-    TranslationUnit,
-    names_standard,
-)
+from kerneltk.core.artifacts import INCLUDE_DIRECTORY, ObjectCode, Target, TranslationUnit
 from kerneltk.core.settings import get_settings
 from kerneltk.errors import BackendUnavailableError, CompileError
 from kerneltk.object_code.elf import read_cubin_addresses, read_ptx_addresses
@@ -94,7 +90,7 @@ def target_for(architecture: str) -> Target:
 
 def backend_options(unit: TranslationUnit) -> tuple[str, ...]:
     """Return the options that a unit gets beside its own."""
-    return () if names_standard(unit.options) else ("--std=c++17",)
+    return ("--std=c++17",)
 
 
 def include_directories(unit: TranslationUnit) -> tuple[Path, ...]:
@@ -121,7 +117,9 @@ def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
         # Names in quotes are found from the working directory, as NVRTC finds them.
         own = (INCLUDE_DIRECTORY, *include_directories(unit))
         search = [*(f"-I{directory}" for directory in own), "-I."]
-        command = [_program(), *flags, *search, *backend_options(unit), *_options(unit.options)]
+        defaults = [*backend_options(unit)]
+        given = _options(without_defaults(unit.options, defaults))
+        command = [_program(), *flags, *search, *defaults, *given]
         try:
             status, output, messages = run_program(
                 [*command, "-o", str(result), str(source)], str(Path.cwd()), _COMPILE_TIME_LIMIT
@@ -148,7 +146,7 @@ def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
     )
 
 
-def _options(options: tuple[str, ...]) -> list[str]:
+def _options(options: Sequence[str]) -> list[str]:
     """Return the user's options as nvcc spells them."""
     translated: list[str] = []
     for option in options:

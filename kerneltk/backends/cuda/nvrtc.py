@@ -136,7 +136,7 @@ def compile(unit: TranslationUnit, target: Target) -> ObjectCode:
     # Generated code has what CuPy's names stand for: a user's own directory does not replace them.
     options = [f"--gpu-architecture={architecture}", f"-I{INCLUDE_DIRECTORY}", *search[:1]]
     options += [*backend_options(unit), *(["-dlto"] if links else [])]
-    options += _without_defaults(unit.options, options)
+    options += without_defaults(unit.options, options)
     options += search[1:]
     encoded = [os.fsencode(option) for option in options]
     source = unit.source.encode("utf-8", "surrogateescape")
@@ -211,7 +211,7 @@ def _object_code(
 _OLDER = tuple(f"-std={standard}" for standard in ("c++98", "c++03", "c++11", "c++14"))
 
 
-def _without_defaults(chosen: tuple[str, ...], defaults: list[str]) -> list[str]:
+def without_defaults(chosen: tuple[str, ...], defaults: list[str]) -> list[str]:
     """Drop a default that the user's own options replace, in place; return the user's options,
     without older standards than the default.
     """

@@ -319,6 +319,8 @@ def test_overloads_by_their_mangled_names_compile_for_gpus() -> None:
     overloads = "struct S; __global__ void g(int n) {} __global__ void g(char n, S* const s) {}"
     with pytest.raises(CompileError, match=told):
         kerneltk.RawKernel(overloads, "_Z1gPd")((1,), (1,), (np.zeros(1),))
+    with pytest.raises(CompileError, match="Hint: this is the mangled name of another function"):
+        kerneltk.RawKernel('extern "C" __global__ void _Z1gv() {}', "_Z1gv")((1,), (1,), ())
 
 
 def test_pointers_to_templates_that_nvrtc_finds() -> None:
@@ -327,6 +329,9 @@ def test_pointers_to_templates_that_nvrtc_finds() -> None:
     code, names = f"{code} template <int> __global__ void g() {{}}", [*names, "&g<1>"]
     symbols = kerneltk.RawModule(code=code, name_expressions=names).compile_for("sm_90").symbols
     assert [symbol for _, symbol in symbols] == ["_Z1fIiEvPT_", "_Z1fIiEvPT_", "_Z1gILi1EEvv"]
+    weak = "template <int> __global__ __attribute__((weak)) void g() {}"
+    symbols = kerneltk.RawModule(code=weak, name_expressions=["g<1>"]).compile_for("sm_90").symbols
+    assert symbols == (("g<1>", "_Z1gILi1EEvv"),)
 
 
 @pytest.mark.parametrize("target", ["sm_90", "compute_90"])

@@ -192,6 +192,8 @@ def test_numbers(data: Compiled) -> None:
 
 
 def test_pointers(data: Compiled) -> None:
+    codes = b"KTR2\x0c\0\0\0" + bytes([64 | 16 | 14, 64 | 1, 8, 0])
+    assert decode(codes) == (pointer("const float*", FLOAT, True), pointer("void*", None), INT)
     either = ParameterType(8, 8, "struct", "Either")
     assert kernel(data, "pointers") == (
         pointer("float**", pointer("float*", FLOAT)),
@@ -313,7 +315,9 @@ def test_no_cubin(data: bytes) -> None:
         read_contents(data, ["x"], "cubin")
 
 
-@pytest.mark.parametrize("data", [b"", b"KTR1", bytes(64), b"KTR1" + b"\xff" * 60])
+@pytest.mark.parametrize(
+    "data", [b"", b"KTR1", bytes(64), b"KTR1" + b"\xff" * 60, b"KTR2\x0c\0\0\0\x01"]
+)
 def test_no_description(data: bytes) -> None:
     with pytest.raises(ValueError, match="descri"):
         decode(data)

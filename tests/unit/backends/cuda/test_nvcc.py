@@ -117,6 +117,9 @@ def test_a_standard_of_the_users_own(fake: Path) -> None:
     module(options=("-std=c++20",)).compile_for("compute_80")
     assert "--std=c++17" not in seen(fake)
     assert "-std=c++20" in seen(fake)
+    module(options=("-std=c++11",)).compile_for("compute_80")
+    assert "--std=c++17" in seen(fake)
+    assert "-std=c++11" not in seen(fake)
 
 
 def test_symbols_are_read_from_constants(fake: Path) -> None:

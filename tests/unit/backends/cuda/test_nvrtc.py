@@ -106,7 +106,7 @@ def test_a_standard_of_the_users_replaces_the_default(
     chosen: tuple[str, ...], own: tuple[str, ...], kept: bool
 ) -> None:
     defaults = ["--std=c++17", "--minimal"]
-    assert nvrtc._without_defaults(chosen, defaults) == list(own)
+    assert nvrtc.without_defaults(chosen, defaults) == list(own)
     assert defaults == (["--std=c++17"] if kept else []) + ["--minimal"]
 
 
