@@ -13,6 +13,7 @@ import pytest
 import kerneltk
 from kerneltk.schedule.rows import OnChipSchedule, RowPlanner, Sizes
 
+_TYPES = {"int8": "signed char", "float32": "float", "float64": "double"}
 _HEADERS = Path(kerneltk.__file__).parent / "templates" / "include" / "kerneltk"
 
 # Twice each element, and the total of its row; `whole` says that the array is one row.
@@ -48,6 +49,23 @@ extern "C" __global__ void twice(T* x, T* y, double* totals, long long n, long l
 }
 """
 
+# The same of a thread that has several rows, as columns one behind the other.
+_TOGETHER = """
+extern "C" __global__ void twice(T* x, T* y, double* totals, long long n, long long rows,
+                                 long long x0, long long x1, long long y0, long long y1) {
+    const long long i = static_cast<long long>(blockIdx.x) * 256 + threadIdx.x;
+    if (i >= n) return;
+    const gpu::fused_columns<SIZES, true, LENGTH, true> row(0, i, LENGTH, rows);
+    const auto own = row.load(x, ptrdiff_t(x1), ptrdiff_t(x0));
+    const auto total = row.template reduce<double>(
+        0.0, [&](int k) -> double { return own[k]; },
+        [](const double& a, const double& b) -> double { return a + b; });
+    row.store(y, ptrdiff_t(y1), ptrdiff_t(y0),
+              [&](int k) -> T { return static_cast<T>(own[k] * 2 + total[k]); });
+    row.store_total(totals, 8, total);
+}
+"""
+
 
 @cache
 def _headers() -> str:
@@ -61,11 +79,10 @@ def _headers() -> str:
 
 @cache
 def _kernel(dtype: str, schedule: OnChipSchedule) -> Any:
-    types = {"int8": "signed char", "float32": "float", "float64": "double"}
     whole = "true" if schedule.whole else "false"
     staged = 0 if schedule.whole else np.dtype(dtype).itemsize
     sizes = f"{schedule.block}, {schedule.items}, {schedule.vector}, 1, {schedule.lanes}"
-    code = f"using T = {types[dtype]};\n{_headers()}{_KERNEL}"
+    code = f"using T = {_TYPES[dtype]};\n{_headers()}{_KERNEL}"
     code = code.replace("KIND", f"fused_row<{sizes}, {whole}, {schedule.full}, {staged}>")
     code = code.replace("i / LANES", f"i / {schedule.lanes}")
     code = code.replace("without_gaps<VECTOR>", f"without_gaps<{schedule.vector}>")
@@ -115,6 +132,31 @@ def test_rows_and_nothing_else_are_written(dtype: str, length: int, rows: int) -
             )  # fmt: skip
             np.testing.assert_array_equal(around, expected, err_msg=layout)
             np.testing.assert_array_equal(totals, [*sums, 77])
+
+
+@pytest.mark.parametrize(
+    ("dtype", "length", "rows"), [("int8", 2, 1 << 19), ("float32", 2, 1 << 17)]
+)
+def test_several_rows_of_a_thread(dtype: str, length: int, rows: int) -> None:
+    size = np.dtype(dtype).itemsize
+    schedule = RowPlanner(False, 8, Sizes((size,), (), 8, 8, size))(rows, length)
+    assert schedule is not None
+    assert (schedule.width, schedule.full) == (16 // (length * size), length)
+    sizes = f"{schedule.block}, {schedule.items}, {schedule.vector}, {schedule.width}"
+    body = _TOGETHER.replace("SIZES", sizes).replace("LENGTH", str(length))
+    code = f"using T = {_TYPES[dtype]};\n{_headers()}{body}"
+    kernel = kerneltk.RawKernel(code, "twice", ("-std=c++17", "-default-device"), checks=False)
+    values = np.random.default_rng(3).integers(-3, 4, (64, length)).astype(dtype)
+    sums = values.sum(1, dtype=np.float64)
+    wanted = (values * 2.0 + sums[:, None]).astype(dtype)
+    threads = schedule.size(1, length, 64)
+    for layout in ("dense", "odd", "cut", "reversed", "back"):
+        x, _ = _laid_out(values, layout)
+        y, around = _laid_out(values * 0, layout)
+        totals = np.full(65, 77.0)
+        kernel((1,), (256,), (x, y, totals, threads, 64, *x.strides, *y.strides))
+        np.testing.assert_array_equal(around, _laid_out(wanted, layout)[1], err_msg=layout)
+        np.testing.assert_array_equal(totals, [*sums, 77])
 
 
 @pytest.mark.parametrize("rows", [66, 81])

@@ -604,6 +604,8 @@ class Planner:
                 break  # the groups of blocks go along one dimension
         if schedule is None:
             return False
+        if schedule.width and not below:
+            work.sides = tuple(work.outer)  # a thread has several rows
         by_node = {id(root.node): root.target for root in roots}
         if schedule.waiting:
             definition, operands = tiles.tile_definition(self._name, work, schedule, self.in_memory)
