@@ -100,9 +100,8 @@ class RowSchedule(CudaReductionSchedule):
     partial : bool
         Whether rows end within vectors, which begin anywhere.
     inner_vectors, vectors : int
-        Vectors along the innermost axis, and of one output in all.
-    chunk : int
-        Vectors of one of the `split` blocks.
+        Vectors along the innermost axis, and of one output in all. Blocks that share an output take
+        turns.
     """
 
     width: int
@@ -113,10 +112,9 @@ class RowSchedule(CudaReductionSchedule):
     partial: bool
     inner_vectors: int
     vectors: int
-    chunk: int
 
     strategy = "rows"
-    counted = ("inner_vectors", "vectors", "chunk")
+    counted = ("inner_vectors", "vectors", "")
 
     @property
     def reduction_extents(self) -> tuple[int, ...]:
@@ -201,8 +199,8 @@ class ColumnSchedule(CudaReductionSchedule):
         Whether every thread has all of its outputs.
     vectors : int
         Vectors of outputs.
-    length, chunk : int
-        Elements of an output, and those of one of the `split` blocks.
+    length : int
+        Elements of an output. Blocks that share outputs take turns.
     """
 
     width: int
@@ -215,10 +213,9 @@ class ColumnSchedule(CudaReductionSchedule):
     no_remainder: bool
     vectors: int
     length: int
-    chunk: int
 
     strategy = "columns"
-    counted = ("vectors", "length", "chunk")
+    counted = ("vectors", "length", "")
 
     @property
     def output_vector(self) -> int:
@@ -492,7 +489,7 @@ def _rows(
     # Lanes that read a sector side by side are enough: fewer have to put their totals together.
     moved = width * min((o.itemsize for o in geometry.operands if not o.written), default=1)
     lanes = _lanes(max(vectors, 1), max(1, SECTOR_BYTES // moved) if width == 1 else WARP)
-    block, rows, split, chunk = _BLOCK, 1, 1, max(vectors, 1)
+    block, rows, split = _BLOCK, 1, 1
     # Long rows, or so few that warps alone do not fill the device.
     if vectors > 16 * WARP or (vectors > 2 * WARP and outputs * WARP < threads // 4):
         if vectors <= _LONG_BLOCK * most * 2 and outputs * _LONG_BLOCK <= threads:
@@ -502,9 +499,9 @@ def _rows(
                 block = 2 * _BLOCK  # fewer partial results
             is_light = accumulator <= _SMALL and not shifted
             held = _RESIDENT * _BLOCK if is_light else _FEWER_THREADS
-            split, chunk = _split(vectors, block * most, outputs, multiprocessors * held // block)
+            split = _split(vectors, block * most, outputs, multiprocessors * held // block)
         lanes = block
-    unroll = _unroll(-(-min(vectors, chunk) // lanes), most)
+    unroll = _unroll(-(-vectors // (lanes * split)), most)
     has_index = any(operand.is_index for operand in geometry.operands)
     if has_index and lanes == block and split == 1 and vectors <= block * unroll:
         # Where an element is takes registers: of two rounds one is under way while the other is
@@ -539,7 +536,6 @@ def _rows(
         accesses=accesses, outer=outer, reduction=reduction, tiles=tiles, split=split,
         wide_index=wide, block=block, width=width, unroll=unroll, lanes=lanes, rows=rows,
         peeled=peeled, partial=partial, inner_vectors=max(inner_vectors, 1), vectors=vectors,
-        chunk=chunk,
     )  # fmt: skip
 
 
@@ -564,13 +560,13 @@ def _most_under_way(geometry: Geometry, width: int, reduction: Loop, inner: Sequ
     return max(1, min(_UNDER_WAY // (moved or 1), _MOST_UNROLLED // width, 8))
 
 
-def _split(work: int, step: int, tiles: int, resident: int) -> tuple[int, int]:
-    """Return over how many blocks a tile's work is split, and the work of each.
+def _split(work: int, step: int, tiles: int, resident: int) -> int:
+    """Return over how many blocks a tile's work is split.
 
     Parameters
     ----------
     work : int
-        Packs or rows of one tile.
+        Vectors or rows of one tile.
     step : int
         What a block does at a time.
     tiles : int
@@ -578,17 +574,13 @@ def _split(work: int, step: int, tiles: int, resident: int) -> tuple[int, int]:
         Blocks that the device holds.
     """
     if tiles >= resident or tiles > COUNTERS:
-        return 1, max(work, 1)
+        return 1
     wanted = resident // tiles
     for waves in range(1, 5):  # few waves, and the last of them nearly full
         wanted = waves * resident // tiles
         if wanted * tiles * 10 >= waves * resident * 9:
             break
-    split = max(1, min(wanted, -(-work // step)))
-    chunk = max(1, -(-work // split))
-    if chunk > 8 * step:  # whole rounds
-        chunk = -(-chunk // step) * step
-    return -(-work // chunk) if work else 1, chunk
+    return max(1, min(wanted, -(-work // step)))
 
 
 # -- staged --------------------------------------------------------------------------------
@@ -858,7 +850,7 @@ def _columns(
     while rows == 1 and lanes * 2 <= _BLOCK and (_BLOCK // lanes) * most > length:
         lanes *= 2
     tiles = -(-vectors // lanes)
-    below, split, chunk = max(1, _BLOCK // lanes), 1, max(length, 1)
+    below, split = max(1, _BLOCK // lanes), 1
     # To share a tile takes some microseconds, where one block a multiprocessor does not.
     rounds = 4 if tiles < multiprocessors else 32
     if tiles < resident // 2 and length >= rounds * most * below:
@@ -866,12 +858,9 @@ def _columns(
         capacity = min(2 * _BLOCK, _TOTALS_BYTES // (accumulator * width))
         below = max(1, capacity // lanes)
         resident = multiprocessors * (_column_threads(most * moved) // _whole_warps(below * lanes))
-        split, chunk = _split(length, below * most, tiles, resident)
-        if stacked is not None:
-            chunk = -(-chunk // most) * most
-            split = -(-length // chunk)
+        split = _split(length, below * most, tiles, resident)
     block = below * lanes
-    unroll = most if stacked is not None else _unroll(-(-min(length, chunk) // below), most)
+    unroll = most if stacked is not None else _unroll(-(-length // (below * split)), most)
     spread = False
     if width == 1 and split == 1 and unroll < most:
         # Short columns of single elements: a thread takes several of them.
@@ -903,5 +892,5 @@ def _columns(
         overlapped=shifted and outer.shape[-1] % width != 0, stacked=stacked is not None,
         folded=rows, unroll=unroll, lanes=lanes,
         no_remainder=vectors % (lanes * (width if spread else 1)) == 0, vectors=vectors,
-        length=length, chunk=chunk,
+        length=length,
     )  # fmt: skip
