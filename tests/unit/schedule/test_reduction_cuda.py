@@ -158,6 +158,14 @@ def test_the_input_that_moves_most_bytes_decides() -> None:
     assert plan(shape, (1,), x, make("f8", (1, 1024))).strategy == "rows"
 
 
+def test_tiles_whose_partial_results_are_many_are_narrow() -> None:
+    chosen = [plan((2**18, n), (0,), dtype="f2", accumulator=size) for n, size in
+              ((128, 32), (128, 8), (50, 32))]  # fmt: skip
+    assert [(s.lanes, s.tiles, s.split) for s in chosen] == [
+        (32, 2, 198), (16, 2, 132), (14, 2, 198),
+    ]  # fmt: skip
+
+
 def test_rows_that_begin_within_packs_are_peeled() -> None:
     layout = plan((1000, 1001), (1,))
     assert (layout.width, layout.peeled) == (4, True)
