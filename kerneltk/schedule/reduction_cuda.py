@@ -721,6 +721,16 @@ _COMBINED_BYTES = 1 << 17
 _COLUMN_BYTES = 32  # of a thread's accumulators, or of one of two
 
 
+def _most_columns(accumulator: int) -> int:
+    """Return the outputs that a thread has at most, by the size of their totals (bytes).
+
+    One float32 column of 24 bytes is read at 1.9 TB/s on an H200, two at 2.6; eight columns of
+    float64 totals leave room for a quarter of the threads, and take half as long again as four.
+    """
+    least = 2 if accumulator <= _COLUMN_BYTES else 1
+    return max(totals_within(_COLUMN_BYTES, accumulator), least)
+
+
 def _column_width(
     geometry: Geometry, outer: Loop, reduction: Loop, accumulator: int, most: int
 ) -> tuple[int, bool]:
@@ -729,10 +739,7 @@ def _column_width(
     """
     operands, steps = geometry.operands, [row[-1] for row in outer.strides]
     dense = _dense(operands, steps)
-    # One float32 column of 24 bytes is read at 1.9 TB/s on an H200, two at 2.6; eight columns of
-    # float64 totals leave room for a quarter of the threads, and take half as long again as four.
-    least = 2 if accumulator <= _COLUMN_BYTES else 1
-    most = min(most, max(totals_within(_COLUMN_BYTES, accumulator), least))
+    most = min(most, _most_columns(accumulator))
     width = min(choose_vector_width([operands[k].itemsize for k in dense]), most)
     others = [(*outer.strides[k][:-1], *reduction.strides[k]) for k in dense]
     whole = _whole_width(operands, dense, width, others, outer.shape[-1])
@@ -757,7 +764,7 @@ def _folded(
     if len(dense) < sum(outer.strides[k][-1] != 0 for k in inputs):
         return None
     sizes = [operands[k].itemsize for k in dense]
-    wide = min(choose_vector_width(sizes), totals_within(_FOLDED_BYTES, accumulator))
+    wide = min(choose_vector_width(sizes), _most_columns(accumulator))
     rows = wide // math.gcd(wide, columns)
     if rows == 1 or wide <= width or min(sizes) > 2 or rows * columns > wide * _BLOCK:
         return None
@@ -771,7 +778,7 @@ def _folded(
     return outer, Loop((reduction.shape[0] // rows,), steps), rows, wide
 
 
-_FOLDED_BYTES, _FEWEST_FOLDED = 32, 256  # of a thread's accumulators; rows of the loop
+_FEWEST_FOLDED = 256  # rows of the loop
 
 
 def _whole_warps(threads: int) -> int:
