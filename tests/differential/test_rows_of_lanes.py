@@ -29,8 +29,8 @@ struct view {
     __device__ const ptrdiff_t* strides() const { return steps; }
 };
 extern "C" __global__ void twice(T* x, T* y, double* totals, long long n, long long rows,
-                                 long long length, long long x0, long long x1, long long y0,
-                                 long long y1, bool whole) {
+                                 long long length, bool whole, long long x0, long long x1,
+                                 long long y0, long long y1) {
     const long long i = static_cast<long long>(blockIdx.x) * 256 + threadIdx.x;
     if (i >= n) return;
     const view from{x, {rows, length}, {x0, x1}}, to{y, {rows, length}, {y0, y1}};
@@ -106,6 +106,21 @@ def _laid_out(values: np.ndarray[Any, Any], layout: str) -> tuple[Any, Any]:
     return view, around
 
 
+def _compare(kernel: Any, threads: int, values: Any, *numbers: int) -> None:
+    sums = values.sum(1, dtype=np.float64)
+    wanted = (values * 2.0 + sums[:, None]).astype(values.dtype)
+    for layout in ("dense", "odd", "cut", "reversed", "back"):
+        for in_place in (False, True):
+            x, _ = given = _laid_out(values, layout)
+            y, around = given if in_place else _laid_out(values * 0, layout)
+            expected = _laid_out(wanted, layout)[1]
+            totals = np.full(len(sums) + 1, 77.0)
+            given = (x, y, totals, threads, *numbers, *x.strides, *y.strides)
+            kernel(((threads + 255) // 256,), (256,), given)
+            np.testing.assert_array_equal(around, expected, err_msg=layout)
+            np.testing.assert_array_equal(totals, [*sums, 77])
+
+
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("rows", [1, 3, 40, 71])
 @pytest.mark.parametrize(
@@ -118,20 +133,7 @@ def test_rows_and_nothing_else_are_written(dtype: str, length: int, rows: int) -
     assert schedule.lanes
     kernel, threads = _kernel(dtype, schedule), schedule.size(rows, length, 0)
     values = np.random.default_rng(rows).integers(-3, 4, (rows, length)).astype(dtype)
-    sums = values.sum(1, dtype=np.float64)
-    wanted = (values * 2.0 + sums[:, None]).astype(dtype)
-    for layout in ("dense", "odd", "cut", "reversed", "back"):
-        for in_place in (False, True):
-            x, _ = given = _laid_out(values, layout)
-            y, around = given if in_place else _laid_out(values * 0, layout)
-            expected = _laid_out(wanted, layout)[1]
-            totals = np.full(rows + 1, 77.0)
-            kernel(
-                ((threads + 255) // 256,), (256,),
-                (x, y, totals, threads, rows, length, *x.strides, *y.strides, rows == 1),
-            )  # fmt: skip
-            np.testing.assert_array_equal(around, expected, err_msg=layout)
-            np.testing.assert_array_equal(totals, [*sums, 77])
+    _compare(kernel, threads, values, rows, length, rows == 1)
 
 
 @pytest.mark.parametrize(
@@ -147,16 +149,7 @@ def test_several_rows_of_a_thread(dtype: str, length: int, rows: int) -> None:
     code = f"using T = {_TYPES[dtype]};\n{_headers()}{body}"
     kernel = kerneltk.RawKernel(code, "twice", ("-std=c++17", "-default-device"), checks=False)
     values = np.random.default_rng(3).integers(-3, 4, (64, length)).astype(dtype)
-    sums = values.sum(1, dtype=np.float64)
-    wanted = (values * 2.0 + sums[:, None]).astype(dtype)
-    threads = schedule.size(1, length, 64)
-    for layout in ("dense", "odd", "cut", "reversed", "back"):
-        x, _ = _laid_out(values, layout)
-        y, around = _laid_out(values * 0, layout)
-        totals = np.full(65, 77.0)
-        kernel((1,), (256,), (x, y, totals, threads, 64, *x.strides, *y.strides))
-        np.testing.assert_array_equal(around, _laid_out(wanted, layout)[1], err_msg=layout)
-        np.testing.assert_array_equal(totals, [*sums, 77])
+    _compare(kernel, schedule.size(1, length, 64), values, 64)
 
 
 @pytest.mark.parametrize("rows", [66, 81])
@@ -168,5 +161,5 @@ def test_nothing_around_the_rows_is_read(rows: int, monkeypatch: pytest.MonkeyPa
     for begin in range(5):
         x = np.ones(begin + rows * 3, np.int8)[begin:].reshape(rows, 3)
         totals = np.zeros(rows)
-        kernel((1,), (256,), (x, x, totals, threads, rows, 3, 3, 1, 3, 1, False))
+        kernel((1,), (256,), (x, x, totals, threads, rows, 3, False, 3, 1, 3, 1))
         np.testing.assert_array_equal(x, 5)
