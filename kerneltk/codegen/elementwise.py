@@ -73,6 +73,8 @@ class ElementwiseDefinition(KernelDefinition):
     windows : tuple of (int, tuple of int)
         For each input the first one that is a view of the same array, and how far this one begins
         from there along its own axes (elements); empty where no two inputs are.
+    backwards : bool
+        Whether a GPU begins with the last elements.
     """
 
     operation: str
@@ -85,6 +87,7 @@ class ElementwiseDefinition(KernelDefinition):
     resident: int = 0
     cluster: int = 1
     windows: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    backwards: bool = False
 
     has_scratch = False
     expression_paths = tuple((name, name) for name in ("operation", "loop_prep", "after_loop"))
@@ -534,6 +537,7 @@ class ElementwiseSpecialization(Specialization):
             "block": self.block,
             "resident": definition.resident,
             "cluster": definition.cluster,
+            "backwards": definition.backwards,
             "in_words": self._in_words(arrays),
             "guard": self._guard(),
             "patch": layout.patch,

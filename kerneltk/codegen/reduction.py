@@ -137,6 +137,7 @@ class ReductionDefinition(KernelDefinition):
         if not (self.identity or held.identity):  # a total says whether there is a value
             size += min(size, 16)
         schedule: ReductionSchedule
+        begins: tuple[int, ...] = ()
         # A process that calls kernels on one backend loads its schedules only.
         if backend.walks_chunks:
             from kerneltk.schedule import reduction_cpu
@@ -144,9 +145,13 @@ class ReductionDefinition(KernelDefinition):
             schedule = reduction_cpu.plan_reduction_host(geometry, size)
         else:
             from kerneltk.schedule import reduction_cuda
+            from kerneltk.schedule.reduction import forwards
 
+            # The expressions index arrays that they see by name from the first element on.
+            has_views = any(map(self.views, self.signature.parameters))
+            walked, begins = (geometry, ()) if has_views else forwards(geometry)
             schedule = reduction_cuda.plan_reduction_cuda(
-                geometry, size, multiprocessors or reduction_cuda.DEFAULT_MULTIPROCESSORS
+                walked, size, multiprocessors or reduction_cuda.DEFAULT_MULTIPROCESSORS
             )
         in_shape = self._in_space(geometry)[0] if self.uses_in_index else None
         out_shape = self._out_space(geometry)[0] if self.uses_out_index else None
@@ -164,8 +169,9 @@ class ReductionDefinition(KernelDefinition):
             None if in_shape is None else len(in_shape),
             None if out_shape is None else len(out_shape),
             geometry.outputs * max(geometry.length, 1) > 2**31 - 1,
+            tuple(map(bool, begins)) if any(begins) else (),
         )
-        values = specialization.constants(geometry)
+        values = [*specialization.constants(geometry), *filter(None, begins)]
         for extents, total in ((in_shape, elements), (out_shape, geometry.outputs)):
             if extents is not None:
                 values += [total, *extents, *(0 for _ in extents)]
@@ -307,6 +313,8 @@ class ReductionSpecialization(Specialization):
         Dimensions of ``_in_ind`` and ``_out_ind`` where the expressions mention them.
     wide_space : bool
         Whether these need 64-bit numbers.
+    moved : tuple of bool
+        Of each array whether the loop begins elsewhere than at its first element; empty if none is.
     """
 
     definition: ReductionDefinition
@@ -315,6 +323,7 @@ class ReductionSpecialization(Specialization):
     in_ndim: int | None
     out_ndim: int | None
     wide_space: bool
+    moved: tuple[bool, ...]
 
     template = "reduction"
 
@@ -405,12 +414,17 @@ class ReductionSpecialization(Specialization):
                 Field(f"long long _kt_k_{name}[{outer}]", "q" * outer),
                 Field(f"long long _kt_r_{name}[{reduction}]", "q" * reduction),
             ]
+        constant += [Field(f"long long _kt_o_{name}", "q") for name in self._moved]
         index = "long long" if self.wide_space else "int"
         for name, ndim in (("in", self.in_ndim), ("out", self.out_ndim)):
             if ndim is not None:
                 kind = f"kerneltk::index_space<{ndim}, {index}>"
                 constant.append(Field(f"{kind} _kt_{name}", "q" * (1 + 2 * ndim)))
         return build_block(dynamic, constant + self.view_fields(self.views))
+
+    @property
+    def _moved(self) -> list[str]:
+        return [name for name, is_moved in zip(self.walked, self.moved, strict=False) if is_moved]
 
     def constants(self, geometry: Geometry) -> list[int]:
         """The numbers of the argument block's constant part, but for index spaces and views."""
@@ -473,6 +487,7 @@ class ReductionSpecialization(Specialization):
             "filled": self._is_filled,
             "post_map_expr": ended(self.widened(definition.post_map_expr, totals)),
             "arrays": arrays,
+            "moved": self._moved,
             "inputs": inputs,
             "outputs": [a for a in arrays if not a.is_const],
             "mapped": [a for a in inputs if a not in mask],

@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cache
 from typing import ClassVar
 
 from kerneltk.core.arrays import Loop, merge_in_order
+from kerneltk.core.artifacts import VECTOR_BYTES
 from kerneltk.core.records import record
 from kerneltk.schedule.elementwise import Access, Operand, collapse_by
 
@@ -119,6 +120,34 @@ class ReductionSchedule(ABC):
     @abstractmethod
     def scratch(self, total: int) -> int:
         """Return the scratch memory (bytes) for totals of so many bytes, a multiple of 16."""
+
+
+_FEWEST_TURNED = 8  # elements of an output: outputs are written backwards then
+
+
+def forwards(geometry: Geometry) -> tuple[Geometry, tuple[int, ...]]:
+    """Reverse the axes along which all inputs lie backwards: in vectors, memory is read forwards.
+
+    Returns the geometry, and where each operand begins (bytes) from its first element on. Numbers
+    of elements keep their order.
+    """
+    operands, count = geometry.operands, len(geometry.outer)
+    begins = [0] * len(operands)
+    if any(operand.is_index for operand in operands):
+        return geometry, tuple(begins)
+    rows = [list(operand.strides) for operand in operands]
+    for axis, extent in enumerate((*geometry.outer, *geometry.reduction)):
+        steps = [r[axis] for o, r in zip(operands, rows, strict=True) if not o.written and r[axis]]
+        if not steps or max(steps) > 0 or (axis < count and geometry.length < _FEWEST_TURNED):
+            continue
+        for k, row in enumerate(rows):
+            begins[k] += max(0, extent - 1) * row[axis]
+            row[axis] = -row[axis]
+    turned = (
+        replace(o, strides=tuple(row), offset=(o.offset + begin) % VECTOR_BYTES)
+        for o, row, begin in zip(operands, rows, begins, strict=True)
+    )
+    return replace(geometry, operands=tuple(turned)), tuple(begins)
 
 
 def collapsed_loops(geometry: Geometry) -> tuple[Loop, Loop]:

@@ -100,9 +100,8 @@ class RowSchedule(CudaReductionSchedule):
     partial : bool
         Whether rows end within vectors, which begin anywhere.
     inner_vectors, vectors : int
-        Vectors along the innermost axis, and of one output in all.
-    chunk : int
-        Vectors of one of the `split` blocks.
+        Vectors along the innermost axis, and of one output in all. Blocks that share an output take
+        turns.
     """
 
     width: int
@@ -113,10 +112,9 @@ class RowSchedule(CudaReductionSchedule):
     partial: bool
     inner_vectors: int
     vectors: int
-    chunk: int
 
     strategy = "rows"
-    counted = ("inner_vectors", "vectors", "chunk")
+    counted = ("inner_vectors", "vectors", "")
 
     @property
     def reduction_extents(self) -> tuple[int, ...]:
@@ -201,8 +199,8 @@ class ColumnSchedule(CudaReductionSchedule):
         Whether every thread has all of its outputs.
     vectors : int
         Vectors of outputs.
-    length, chunk : int
-        Elements of an output, and those of one of the `split` blocks.
+    length : int
+        Elements of an output. Blocks that share outputs take turns.
     """
 
     width: int
@@ -215,10 +213,9 @@ class ColumnSchedule(CudaReductionSchedule):
     no_remainder: bool
     vectors: int
     length: int
-    chunk: int
 
     strategy = "columns"
-    counted = ("vectors", "length", "chunk")
+    counted = ("vectors", "length", "")
 
     @property
     def output_vector(self) -> int:
@@ -492,7 +489,7 @@ def _rows(
     # Lanes that read a sector side by side are enough: fewer have to put their totals together.
     moved = width * min((o.itemsize for o in geometry.operands if not o.written), default=1)
     lanes = _lanes(max(vectors, 1), max(1, SECTOR_BYTES // moved) if width == 1 else WARP)
-    block, rows, split, chunk = _BLOCK, 1, 1, max(vectors, 1)
+    block, rows, split = _BLOCK, 1, 1
     # Long rows, or so few that warps alone do not fill the device.
     if vectors > 16 * WARP or (vectors > 2 * WARP and outputs * WARP < threads // 4):
         if vectors <= _LONG_BLOCK * most * 2 and outputs * _LONG_BLOCK <= threads:
@@ -502,9 +499,9 @@ def _rows(
                 block = 2 * _BLOCK  # fewer partial results
             is_light = accumulator <= _SMALL and not shifted
             held = _RESIDENT * _BLOCK if is_light else _FEWER_THREADS
-            split, chunk = _split(vectors, block * most, outputs, multiprocessors * held // block)
+            split = _split(vectors, block * most, outputs, multiprocessors * held // block)
         lanes = block
-    unroll = _unroll(-(-min(vectors, chunk) // lanes), most)
+    unroll = _unroll(-(-vectors // (lanes * split)), most)
     has_index = any(operand.is_index for operand in geometry.operands)
     if has_index and lanes == block and split == 1 and vectors <= block * unroll:
         # Where an element is takes registers: of two rounds one is under way while the other is
@@ -539,7 +536,6 @@ def _rows(
         accesses=accesses, outer=outer, reduction=reduction, tiles=tiles, split=split,
         wide_index=wide, block=block, width=width, unroll=unroll, lanes=lanes, rows=rows,
         peeled=peeled, partial=partial, inner_vectors=max(inner_vectors, 1), vectors=vectors,
-        chunk=chunk,
     )  # fmt: skip
 
 
@@ -564,13 +560,13 @@ def _most_under_way(geometry: Geometry, width: int, reduction: Loop, inner: Sequ
     return max(1, min(_UNDER_WAY // (moved or 1), _MOST_UNROLLED // width, 8))
 
 
-def _split(work: int, step: int, tiles: int, resident: int) -> tuple[int, int]:
-    """Return over how many blocks a tile's work is split, and the work of each.
+def _split(work: int, step: int, tiles: int, resident: int) -> int:
+    """Return over how many blocks a tile's work is split.
 
     Parameters
     ----------
     work : int
-        Packs or rows of one tile.
+        Vectors or rows of one tile.
     step : int
         What a block does at a time.
     tiles : int
@@ -578,17 +574,13 @@ def _split(work: int, step: int, tiles: int, resident: int) -> tuple[int, int]:
         Blocks that the device holds.
     """
     if tiles >= resident or tiles > COUNTERS:
-        return 1, max(work, 1)
+        return 1
     wanted = resident // tiles
     for waves in range(1, 5):  # few waves, and the last of them nearly full
         wanted = waves * resident // tiles
         if wanted * tiles * 10 >= waves * resident * 9:
             break
-    split = max(1, min(wanted, -(-work // step)))
-    chunk = max(1, -(-work // split))
-    if chunk > 8 * step:  # whole rounds
-        chunk = -(-chunk // step) * step
-    return -(-work // chunk) if work else 1, chunk
+    return max(1, min(wanted, -(-work // step)))
 
 
 # -- staged --------------------------------------------------------------------------------
@@ -721,8 +713,22 @@ def _short(geometry: Geometry, outer: Loop, reduction: Loop, wide: bool) -> Shor
 _MOST_COLUMNS = 8  # outputs a thread
 _STRETCH = 512
 _TOTALS_BYTES = 32768  # shared memory of a block's totals
+_SHORTEST_STRETCH = 128
 _FEW_ROWS = 64
+# Partial results of a tile. Of (262144, 128) with 32 bytes for each of 391 blocks a reduction took
+# 74 µs on an H200; with a quarter of the columns, and of the blocks, it takes 40.
+_COMBINED_BYTES = 1 << 17
 _COLUMN_BYTES = 32  # of a thread's accumulators, or of one of two
+
+
+def _most_columns(accumulator: int) -> int:
+    """Return the outputs that a thread has at most, by the size of their totals (bytes).
+
+    One float32 column of 24 bytes is read at 1.9 TB/s on an H200, two at 2.6; eight columns of
+    float64 totals leave room for a quarter of the threads, and take half as long again as four.
+    """
+    least = 2 if accumulator <= _COLUMN_BYTES else 1
+    return max(totals_within(_COLUMN_BYTES, accumulator), least)
 
 
 def _column_width(
@@ -733,10 +739,7 @@ def _column_width(
     """
     operands, steps = geometry.operands, [row[-1] for row in outer.strides]
     dense = _dense(operands, steps)
-    # One float32 column of 24 bytes is read at 1.9 TB/s on an H200, two at 2.6; eight columns of
-    # float64 totals leave room for a quarter of the threads, and take half as long again as four.
-    least = 2 if accumulator <= _COLUMN_BYTES else 1
-    most = min(most, max(totals_within(_COLUMN_BYTES, accumulator), least))
+    most = min(most, _most_columns(accumulator))
     width = min(choose_vector_width([operands[k].itemsize for k in dense]), most)
     others = [(*outer.strides[k][:-1], *reduction.strides[k]) for k in dense]
     whole = _whole_width(operands, dense, width, others, outer.shape[-1])
@@ -761,7 +764,7 @@ def _folded(
     if len(dense) < sum(outer.strides[k][-1] != 0 for k in inputs):
         return None
     sizes = [operands[k].itemsize for k in dense]
-    wide = min(choose_vector_width(sizes), totals_within(_FOLDED_BYTES, accumulator))
+    wide = min(choose_vector_width(sizes), _most_columns(accumulator))
     rows = wide // math.gcd(wide, columns)
     if rows == 1 or wide <= width or min(sizes) > 2 or rows * columns > wide * _BLOCK:
         return None
@@ -775,7 +778,7 @@ def _folded(
     return outer, Loop((reduction.shape[0] // rows,), steps), rows, wide
 
 
-_FOLDED_BYTES, _FEWEST_FOLDED = 32, 256  # of a thread's accumulators; rows of the loop
+_FEWEST_FOLDED = 256  # rows of the loop
 
 
 def _whole_warps(threads: int) -> int:
@@ -858,20 +861,27 @@ def _columns(
     while rows == 1 and lanes * 2 <= _BLOCK and (_BLOCK // lanes) * most > length:
         lanes *= 2
     tiles = -(-vectors // lanes)
-    below, split, chunk = max(1, _BLOCK // lanes), 1, max(length, 1)
+    below, split = max(1, _BLOCK // lanes), 1
     # To share a tile takes some microseconds, where one block a multiprocessor does not.
     rounds = 4 if tiles < multiprocessors else 32
     if tiles < resident // 2 and length >= rounds * most * below:
-        # Larger blocks leave fewer partial results to combine.
+        # Larger blocks leave fewer partial results to combine, and so do narrower ones, of which
+        # one multiprocessor reads those of fewer outputs.
         capacity = min(2 * _BLOCK, _TOTALS_BYTES // (accumulator * width))
-        below = max(1, capacity // lanes)
-        resident = multiprocessors * (_column_threads(most * moved) // _whole_warps(below * lanes))
-        split, chunk = _split(length, below * most, tiles, resident)
-        if stacked is not None:
-            chunk = -(-chunk // most) * most
-            split = -(-length // chunk)
+        read = zip(geometry.operands, outer.strides, strict=True)
+        apart = width * max((abs(row[-1]) for o, row in read if not o.written), default=0)
+        while True:
+            below = max(1, capacity // lanes)
+            held = _column_threads(most * moved) // _whole_warps(below * lanes)
+            split = _split(length, below * most, tiles, multiprocessors * held)
+            half = next(n for n in _LANES_ACROSS if 2 * n >= lanes)
+            is_least = rows > 1 or half * apart < min(_SHORTEST_STRETCH, inner * apart // 2)
+            is_few = split * lanes * width * accumulator <= _COMBINED_BYTES
+            if is_few or is_least or half == lanes:
+                break
+            lanes, tiles = half, -(-vectors // half)
     block = below * lanes
-    unroll = most if stacked is not None else _unroll(-(-min(length, chunk) // below), most)
+    unroll = most if stacked is not None else _unroll(-(-length // (below * split)), most)
     spread = False
     if width == 1 and split == 1 and unroll < most:
         # Short columns of single elements: a thread takes several of them.
@@ -903,5 +913,5 @@ def _columns(
         overlapped=shifted and outer.shape[-1] % width != 0, stacked=stacked is not None,
         folded=rows, unroll=unroll, lanes=lanes,
         no_remainder=vectors % (lanes * (width if spread else 1)) == 0, vectors=vectors,
-        length=length, chunk=chunk,
+        length=length,
     )  # fmt: skip

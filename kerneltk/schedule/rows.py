@@ -8,7 +8,8 @@ a row
     On a GPU a block of threads, or a cluster of blocks, holds it in registers.
 rows of a warp
     Short rows: a few neighbouring lanes hold one. Rows that are no whole vectors pass through
-    shared memory, so that memory is read and written in vectors.
+    shared memory, so that memory is read and written in vectors. Of rows of a few bytes a thread
+    has several, as columns.
 a tile of columns
     Columns side by side, along any axis but the last, in a block's registers.
 a tile of a group of blocks
@@ -218,7 +219,7 @@ class RowPlanner(NamedTuple):
         if length == part or (largest <= 2 and part * largest >= _NARROW_VECTOR):
             vector = part  # neighbours read side by side as they are
         is_whole = part == vector
-        by_lanes = self._lanes(length, part, is_whole)
+        by_lanes = self._lanes(rows, length, part, is_whole)
         if by_lanes is not None:
             return by_lanes
         if length < 256 or rows < 128:
@@ -239,7 +240,7 @@ class RowPlanner(NamedTuple):
                 )  # fmt: skip
         return None
 
-    def _lanes(self, length: int, vector: int, is_whole: bool) -> OnChipSchedule | None:
+    def _lanes(self, rows: int, length: int, vector: int, is_whole: bool) -> OnChipSchedule | None:
         """Choose how many lanes have a row: so that few of them lack elements, few exchange their
         totals, and neighbours read whole sectors.
         """
@@ -268,7 +269,21 @@ class RowPlanner(NamedTuple):
                     _LANE_BLOCK, items, vector, 1, 0, 0, 1, 0, lanes, is_whole, full
                 )
                 best = score, schedule
-        return None if best is None else best[1]
+        return None if best is None else self._together(rows, best[1])
+
+    def _together(self, rows: int, schedule: OnChipSchedule) -> OnChipSchedule:
+        """Have a thread take several rows of a few bytes, as columns that lie one behind the other:
+        of four bytes a thread too few are under way.
+        """
+        items, early = schedule.items, max(self.sizes.early)
+        most = VECTOR_BYTES // (items * early)
+        most = min(most, 2 * VECTOR_BYTES // (items * max(early, self.sizes.results, 1)))
+        if schedule.lanes > 1 or not schedule.whole or most < 2:
+            return schedule
+        count = math.gcd(rows, 1 << most.bit_length() - 1)
+        if rows // count < _FEWEST_ALONE or rows >= 1 << 31 or not self._fits(items * count):
+            return schedule
+        return OnChipSchedule(_LANE_BLOCK, items * count, count, 1, 0, count, 1, 0, 1, True, items)
 
     def _columns(
         self, rows: int, length: int, across: int, sizes: tuple[int, ...]

@@ -182,6 +182,7 @@ def _weighed(axis: int) -> Function:
 REPEATED = [
     ((7, 90, 1200), 1, "load_lines("), ((9, 30, 12000), 0, "load_lines("),
     ((4100, 11264), 0, ", true> _kt_x1;"), ((200, 3, 700), 2, "_kt_row.once("),
+    ((600, 500, 2), 2, "fused_columns<256, 4, 2, 2, true, 2, true>"),
 ]  # fmt: skip
 
 

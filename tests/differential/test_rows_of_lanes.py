@@ -13,6 +13,7 @@ import pytest
 import kerneltk
 from kerneltk.schedule.rows import OnChipSchedule, RowPlanner, Sizes
 
+_TYPES = {"int8": "signed char", "float32": "float", "float64": "double"}
 _HEADERS = Path(kerneltk.__file__).parent / "templates" / "include" / "kerneltk"
 
 # Twice each element, and the total of its row; `whole` says that the array is one row.
@@ -28,8 +29,8 @@ struct view {
     __device__ const ptrdiff_t* strides() const { return steps; }
 };
 extern "C" __global__ void twice(T* x, T* y, double* totals, long long n, long long rows,
-                                 long long length, long long x0, long long x1, long long y0,
-                                 long long y1, bool whole) {
+                                 long long length, bool whole, long long x0, long long x1,
+                                 long long y0, long long y1) {
     const long long i = static_cast<long long>(blockIdx.x) * 256 + threadIdx.x;
     if (i >= n) return;
     const view from{x, {rows, length}, {x0, x1}}, to{y, {rows, length}, {y0, y1}};
@@ -48,6 +49,23 @@ extern "C" __global__ void twice(T* x, T* y, double* totals, long long n, long l
 }
 """
 
+# The same of a thread that has several rows, as columns one behind the other.
+_TOGETHER = """
+extern "C" __global__ void twice(T* x, T* y, double* totals, long long n, long long rows,
+                                 long long x0, long long x1, long long y0, long long y1) {
+    const long long i = static_cast<long long>(blockIdx.x) * 256 + threadIdx.x;
+    if (i >= n) return;
+    const gpu::fused_columns<SIZES, true, LENGTH, true> row(0, i, LENGTH, rows);
+    const auto own = row.load(x, ptrdiff_t(x1), ptrdiff_t(x0));
+    const auto total = row.template reduce<double>(
+        0.0, [&](int k) -> double { return own[k]; },
+        [](const double& a, const double& b) -> double { return a + b; });
+    row.store(y, ptrdiff_t(y1), ptrdiff_t(y0),
+              [&](int k) -> T { return static_cast<T>(own[k] * 2 + total[k]); });
+    row.store_total(totals, 8, total);
+}
+"""
+
 
 @cache
 def _headers() -> str:
@@ -61,11 +79,10 @@ def _headers() -> str:
 
 @cache
 def _kernel(dtype: str, schedule: OnChipSchedule) -> Any:
-    types = {"int8": "signed char", "float32": "float", "float64": "double"}
     whole = "true" if schedule.whole else "false"
     staged = 0 if schedule.whole else np.dtype(dtype).itemsize
     sizes = f"{schedule.block}, {schedule.items}, {schedule.vector}, 1, {schedule.lanes}"
-    code = f"using T = {types[dtype]};\n{_headers()}{_KERNEL}"
+    code = f"using T = {_TYPES[dtype]};\n{_headers()}{_KERNEL}"
     code = code.replace("KIND", f"fused_row<{sizes}, {whole}, {schedule.full}, {staged}>")
     code = code.replace("i / LANES", f"i / {schedule.lanes}")
     code = code.replace("without_gaps<VECTOR>", f"without_gaps<{schedule.vector}>")
@@ -89,6 +106,21 @@ def _laid_out(values: np.ndarray[Any, Any], layout: str) -> tuple[Any, Any]:
     return view, around
 
 
+def _compare(kernel: Any, threads: int, values: Any, *numbers: int) -> None:
+    sums = values.sum(1, dtype=np.float64)
+    wanted = (values * 2.0 + sums[:, None]).astype(values.dtype)
+    for layout in ("dense", "odd", "cut", "reversed", "back"):
+        for in_place in (False, True):
+            x, _ = given = _laid_out(values, layout)
+            y, around = given if in_place else _laid_out(values * 0, layout)
+            expected = _laid_out(wanted, layout)[1]
+            totals = np.full(len(sums) + 1, 77.0)
+            given = (x, y, totals, threads, *numbers, *x.strides, *y.strides)
+            kernel(((threads + 255) // 256,), (256,), given)
+            np.testing.assert_array_equal(around, expected, err_msg=layout)
+            np.testing.assert_array_equal(totals, [*sums, 77])
+
+
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("rows", [1, 3, 40, 71])
 @pytest.mark.parametrize(
@@ -101,20 +133,23 @@ def test_rows_and_nothing_else_are_written(dtype: str, length: int, rows: int) -
     assert schedule.lanes
     kernel, threads = _kernel(dtype, schedule), schedule.size(rows, length, 0)
     values = np.random.default_rng(rows).integers(-3, 4, (rows, length)).astype(dtype)
-    sums = values.sum(1, dtype=np.float64)
-    wanted = (values * 2.0 + sums[:, None]).astype(dtype)
-    for layout in ("dense", "odd", "cut", "reversed", "back"):
-        for in_place in (False, True):
-            x, _ = given = _laid_out(values, layout)
-            y, around = given if in_place else _laid_out(values * 0, layout)
-            expected = _laid_out(wanted, layout)[1]
-            totals = np.full(rows + 1, 77.0)
-            kernel(
-                ((threads + 255) // 256,), (256,),
-                (x, y, totals, threads, rows, length, *x.strides, *y.strides, rows == 1),
-            )  # fmt: skip
-            np.testing.assert_array_equal(around, expected, err_msg=layout)
-            np.testing.assert_array_equal(totals, [*sums, 77])
+    _compare(kernel, threads, values, rows, length, rows == 1)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "length", "rows"), [("int8", 2, 1 << 19), ("float32", 2, 1 << 17)]
+)
+def test_several_rows_of_a_thread(dtype: str, length: int, rows: int) -> None:
+    size = np.dtype(dtype).itemsize
+    schedule = RowPlanner(False, 8, Sizes((size,), (), 8, 8, size))(rows, length)
+    assert schedule is not None
+    assert (schedule.width, schedule.full) == (16 // (length * size), length)
+    sizes = f"{schedule.block}, {schedule.items}, {schedule.vector}, {schedule.width}"
+    body = _TOGETHER.replace("SIZES", sizes).replace("LENGTH", str(length))
+    code = f"using T = {_TYPES[dtype]};\n{_headers()}{body}"
+    kernel = kerneltk.RawKernel(code, "twice", ("-std=c++17", "-default-device"), checks=False)
+    values = np.random.default_rng(3).integers(-3, 4, (64, length)).astype(dtype)
+    _compare(kernel, schedule.size(1, length, 64), values, 64)
 
 
 @pytest.mark.parametrize("rows", [66, 81])
@@ -126,5 +161,5 @@ def test_nothing_around_the_rows_is_read(rows: int, monkeypatch: pytest.MonkeyPa
     for begin in range(5):
         x = np.ones(begin + rows * 3, np.int8)[begin:].reshape(rows, 3)
         totals = np.zeros(rows)
-        kernel((1,), (256,), (x, x, totals, threads, rows, 3, 3, 1, 3, 1, False))
+        kernel((1,), (256,), (x, x, totals, threads, rows, 3, False, 3, 1, 3, 1))
         np.testing.assert_array_equal(x, 5)

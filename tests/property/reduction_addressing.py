@@ -63,6 +63,7 @@ class Operand:
     reduction: Numbers
     target: Target | None
     written: bool
+    begin: int  # bytes from the first element on
 
 
 @dataclass
@@ -115,7 +116,7 @@ class ReductionAddressing:
         self.shared = s.schedule.split > 1
         self.members = unpacked(lowered, "_kt_outputs")
         self.outputs, self.length = self.number("_kt_outputs"), self.number("_kt_length")
-        self.work, self.chunk = self.number("_kt_work"), self.number("_kt_chunk")
+        self.work = self.number("_kt_work")
         self.outer, self.reduction = self.members["_kt_outer"], self.members["_kt_reduction"]
         writes = {p.name for p in s.definition.signature.outputs}
         self.overwritten = s.definition.facts.overwritten
@@ -128,6 +129,7 @@ class ReductionAddressing:
                 np.array(self.members[f"_kt_r_{name}"], np.int64),
                 target,
                 name in writes,
+                self.members.get(f"_kt_o_{name}", [0])[0],
             )
             for name, access, target in zip(
                 s.walked,
@@ -196,7 +198,7 @@ class ReductionAddressing:
     def outer_offset(self, o: Operand, c: Sequence[Numbers], width: int = 1) -> Numbers:
         """Where an operand begins for an output or a pack of them; in 64 bits."""
         scales = [*o.outer[:-1], o.outer[-1] * width]
-        return np.asarray(sum(at * step for at, step in zip(c, scales, strict=True)))
+        return np.asarray(sum((at * step for at, step in zip(c, scales, strict=True)), o.begin))
 
     def reduction_offset(self, o: Operand, e: Sequence[Numbers]) -> Numbers:
         """How far an element is from where its output begins; as an index."""
@@ -268,7 +270,7 @@ class ReductionAddressing:
         """
         assert o.target is not None
         assert o.chunk == o.target.itemsize
-        low, high = 0, o.target.itemsize
+        low, high = o.begin, o.begin + o.target.itemsize
         for extents, steps in ((self.outer, o.outer), (self.reduction, o.reduction)):
             for extent, step in zip(extents, steps.tolist(), strict=True):
                 end = (extent - 1) * step
@@ -342,14 +344,20 @@ class ReductionAddressing:
         self.finish(slots, self.ravel(c, self.outer), places)
 
     def loop(
-        self, begin: Numbers, last: Numbers, stride: int, unroll: int, apart: int | None = None
+        self,
+        begin: Numbers,
+        last: Numbers,
+        stride: int,
+        unroll: int,
+        apart: int | None = None,
+        parts: int = 1,
     ) -> tuple[Numbers, Numbers, Mask]:
         """Go from `begin` to `last` in rounds of `unroll` steps; beyond the end the first again.
-        The steps of a round are `stride` apart, or `apart`.
+        The steps of a round are `stride` apart, or `apart`. Of so many parts each has a round.
 
         Returns for each load the thread, the number of what is loaded, and whether it counts.
         """
-        round_ = stride * unroll
+        round_ = stride * unroll * parts
         begin, last = np.broadcast_arrays(self.index(begin), self.index(last))
         trips = np.maximum(0, -(-(last - begin) // round_))
         rounds = np.arange(int(trips.max()))
@@ -371,21 +379,27 @@ class ReductionAddressing:
         s = self.s
         assert (self.lowered.chunk_size > 1) == self.shared
         assert self.shared or self.lowered.chunk_size == 1
+        parts = self.some(self.lowered.chunk_size)
+        if self.shared:  # and the one that has the last
+            parts = np.union1d(parts, (self.work - 1) // self.round % self.lowered.chunk_size)
         grids = np.meshgrid(
             self.some(self.lowered.grid),
-            self.some(self.lowered.chunk_size),
+            parts,
             np.arange(s.block),
             np.arange(most),
             indexing="ij",
         )
         return [grid.ravel() for grid in grids]
 
-    def shares(self, part: Numbers, work: Numbers) -> tuple[Numbers, Numbers]:
-        """The first of a part's packs or elements, and one past its last."""
-        if not self.shared:
-            return np.zeros_like(part), np.broadcast_to(work, part.shape)
-        first = self.index(part * self.index(self.chunk))
-        return first, np.minimum(self.index(first + self.chunk), work)
+    @property
+    def round(self) -> int:
+        """Packs or elements that a block has at a time; parts of an output take turns by them."""
+        s = self.s
+        return int((s.block // s.lanes if s.strategy == "columns" else s.lanes) * s.unroll)
+
+    def first(self, part: Numbers) -> Numbers:
+        """The first of a part's packs or elements."""
+        return self.index(part * self.round) if self.shared else np.zeros_like(part)
 
     def walk(self) -> Walk:
         """Do what the launch does."""
@@ -456,8 +470,8 @@ class ReductionAddressing:
             apart = (-address & (self.read[main].chunk - 1)) // target.itemsize
             head = np.minimum(apart, self.length)
             work = (self.length - head) // s.width
-        first, last = self.shares(part, work)
-        at, pack, counted = self.loop(first + lane, last, s.lanes, s.unroll)
+        first = self.first(part)
+        at, pack, counted = self.loop(first + lane, work, s.lanes, s.unroll, parts=s.split)
         e = self.coordinates(pack, "reduction")
         if len(s.reduction.shape) > 1:  # the divisor says how many packs a row has
             packs = -(-self.reduction[-1] // s.width)
@@ -661,13 +675,14 @@ class ReductionAddressing:
         c, _ = begins(c)
         outputs = numbers(c)
         bases = [self.outer_offset(o, c) for o in self.read]
-        first, last = self.shares(part, self.index(self.work))
+        first, last = self.first(part), self.index(self.work)
         if s.stacked:  # rows of a round are neighbours
-            at, row, counted = self.loop(first + y * s.unroll, last, below, s.unroll, 1)
+            begin = first + y * s.unroll
+            at, row, counted = self.loop(begin, last, below, s.unroll, 1, s.split)
             e = self.coordinates(row[:: s.unroll], "reduction")
             top = [np.repeat(part, s.unroll) for part in e]
         else:
-            at, row, counted = self.loop(first + y, last, below, s.unroll)
+            at, row, counted = self.loop(first + y, last, below, s.unroll, parts=s.split)
         e = self.coordinates(row, "reduction")
         places = []
         for o, base in zip(self.read, bases, strict=True):
@@ -730,9 +745,7 @@ class ReductionAddressing:
         assert s.strategy == "columns" or s.block % WARP == 0
         if self.shared:
             assert lowered.grid <= COUNTERS
-            assert (
-                (lowered.chunk_size - 1) * self.chunk < self.work <= lowered.chunk_size * self.chunk
-            )
+            assert (lowered.chunk_size - 1) * self.round < self.work
         else:
             assert lowered.scratch == 0
 

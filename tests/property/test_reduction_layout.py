@@ -745,9 +745,8 @@ def check_far(case: Case) -> LaunchGeometry:
     kept = np.unravel_index(walk.outputs, model.outer)
     reduced = np.unravel_index(walk.elements, model.reduction)
     for o, places in zip(model.read, walk.places, strict=True):
-        wanted = sum(
-            at * step for at, step in zip((*kept, *reduced), (*o.outer, *o.reduction), strict=True)
-        )
+        steps = zip((*kept, *reduced), (*o.outer, *o.reduction), strict=True)
+        wanted = sum((at * step for at, step in steps), o.begin)
         np.testing.assert_array_equal(places, wanted)
     return lowered
 

@@ -28,15 +28,20 @@ from kerneltk.signature.parameters import parse_signature
 
 
 def elementwise_definition(
-    name: str, nodes: Sequence[Node], shape: Shape, in_memory: InMemory, operands: Operands
+    name: str,
+    nodes: Sequence[Node],
+    shape: Shape,
+    in_memory: InMemory,
+    operands: Operands,
+    backwards: bool = False,
 ) -> ElementwiseDefinition:
     """One loop that computes some values of a shape."""
     structure = Structure(operands, in_memory).of(nodes)
-    key = name, structure, operands.windows
+    key = name, structure, operands.windows, backwards
     known = None if structure is None else _definitions.get(key)
     if known is None:
         operands.clear()
-        known = _elementwise_definition(name, nodes, shape, in_memory, operands)
+        known = _elementwise_definition(name, nodes, shape, in_memory, operands, backwards)
         if structure is not None:
             _definitions[key] = known
     return known
@@ -46,7 +51,12 @@ _definitions: BoundedTable[Any, ElementwiseDefinition] = BoundedTable(1024)  # b
 
 
 def _elementwise_definition(
-    name: str, nodes: Sequence[Node], shape: Shape, in_memory: InMemory, operands: Operands
+    name: str,
+    nodes: Sequence[Node],
+    shape: Shape,
+    in_memory: InMemory,
+    operands: Operands,
+    backwards: bool,
 ) -> ElementwiseDefinition:
     body = Body("_kt_fused", operands, in_memory, shape)
     function = body.finished([body.value(node) for node in nodes])
@@ -74,6 +84,7 @@ def _elementwise_definition(
         operation,
         reduce_dims=not ndim,
         windows=operands.windows,
+        backwards=backwards,
         known_facts=facts_of(("i", "_ind")[:ndim], outputs, preamble.traps),
     )
 

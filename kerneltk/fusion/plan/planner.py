@@ -138,6 +138,7 @@ class Planner:
         self._turned: set[int] = set()
         self._layouts: dict[int, Layout] = {}
         self._part_layouts: dict[tuple[int, Steps], Layout] = {}
+        self._totalled: set[int] = set()  # arrays that kernels of reductions read
         self._around: tuple[Expression, ...] = ()  # indices of loops, one round of which it plans
 
     @property
@@ -604,6 +605,8 @@ class Planner:
                 break  # the groups of blocks go along one dimension
         if schedule is None:
             return False
+        if schedule.width and not below:
+            work.sides = tuple(work.outer)  # a thread has several rows
         by_node = {id(root.node): root.target for root in roots}
         if schedule.waiting:
             definition, operands = tiles.tile_definition(self._name, work, schedule, self.in_memory)
@@ -771,7 +774,7 @@ class Planner:
         ):
             apart = [value]
         copies = [Root(node, Target(self.new_array(), order=dims)) for node in apart]
-        self._elementwise(copies)
+        self._elementwise(copies, backwards=True)
         for root in copies:
             node = root.node
             self._keep(node, Leaf(root.target.array, 0, (), node.dtype, node.shape))
@@ -781,7 +784,7 @@ class Planner:
 
     # -- elementwise -----------------------------------------------------------------------------
 
-    def _elementwise(self, roots: list[Root]) -> None:
+    def _elementwise(self, roots: list[Root], backwards: bool = False) -> None:
         left = []
         for root in roots:
             leaf = self._stored.get(id(root.node))
@@ -792,29 +795,27 @@ class Planner:
                 left.append(root)
         if not left:
             return
-        shape = self._target_shape(left[0])
-        self._keep_small([root.node for root in left], shape)
+        shape, nodes = self._target_shape(left[0]), [root.node for root in left]
+        self._keep_small(nodes, shape)
         operands = Operands()
         definition = elementwise_definition(
-            self._name, [root.node for root in left], shape, self.in_memory, operands
+            self._name, nodes, shape, self.in_memory, operands,
+            backwards or self._are_read_again(nodes),
+        )  # fmt: skip
+        allocates = (
+            all(root.target.is_new and root.target.order is None for root in left)
+            and is_covered(shape, operands)
+            and not self._has_turned(operands)
+            and self._trace.layouts.are_plain(nodes, operands.leaves.values())
         )
-        new = all(root.target.is_new and root.target.order is None for root in left)
-        covered = is_covered(shape, operands)
-        self._steps.append(
-            Step(
-                kernel_of(definition),
-                operands,
-                [root.target for root in left],
-                [root.node for root in left],
-                shape,
-                new
-                and covered
-                and not self._has_turned(operands)
-                and self._trace.layouts.are_plain(
-                    [root.node for root in left], operands.leaves.values()
-                ),
-            )
-        )
+        targets = [root.target for root in left]
+        self._steps.append(Step(kernel_of(definition), operands, targets, nodes, shape, allocates))
+
+    def _are_read_again(self, nodes: Sequence[Node]) -> bool:
+        """Whether values need what a reduction has read, whose last part is in the cache."""
+        leaves = (self.in_memory(o) for n in self._needed(nodes) for o in operands_of(n))
+        known = self._totalled
+        return self.is_online and any(leaf is not None and leaf.array in known for leaf in leaves)
 
     def _alias(self, array: int, leaf: Leaf) -> None:
         self._aliases[array] = leaf
@@ -954,9 +955,7 @@ class Planner:
             yield [node for node in group if id(node) in needed], part
 
     def _one_reduction(self, group: list[Reduce], results: list[Node]) -> None:
-        shape = group[0].operand.shape
-        axes = group[0].axes
-        short = False
+        shape, axes, short = group[0].operand.shape, group[0].axes, False
         if any(map(has_index_key, group)):
             count = applied(product, *(shape[axis] for axis in axes))
             short = self._trace.guards.decide(is_short if self.is_online else is_int, count)
@@ -974,6 +973,7 @@ class Planner:
             definition = reduction_definition(
                 self._name, group, results, self.in_memory, operands, self.is_online, short
             )
+        self._totalled |= {leaf.array for leaf in operands.leaves.values()}
         targets = []
         outer = without_axes(shape, axes)
         restored = Index(tuple(None if k in axes else WHOLE for k in range(len(shape))))

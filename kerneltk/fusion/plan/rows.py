@@ -458,7 +458,8 @@ def row_definition(
     head: list[str] = []
     if work.is_across:
         alone = "true" if schedule.lanes else "false"
-        kind = f"kerneltk::fused_columns<{sizes}, {schedule.width}, {alone}, {schedule.full}>"
+        rows = ", true" if work.dims[-1] in work.axes else ""
+        kind = f"kerneltk::fused_columns<{sizes}, {schedule.width}, {alone}, {schedule.full}{rows}>"
         columns = applied(product, *(work.shape[d] for d in work.sides))
         tiles = f"({given[1]} + {schedule.width - 1}) / {max(1, schedule.width)}"
         packed = writer.divisor(columns, max(1, schedule.width))

@@ -15,6 +15,7 @@ from kerneltk.schedule.reduction import (
     Geometry,
     ReductionSchedule,
     collapsed_loops,
+    forwards,
     main_input,
     merged_index_shape,
 )
@@ -53,6 +54,18 @@ def test_loops_are_collapsed_apart() -> None:
     assert (outer.shape, outer.strides) == ((6,), ((80,), (4,)))
     assert (reduction.shape, reduction.strides) == ((20,), ((4,), (0,)))
     assert collapsed_loops(Geometry((2, 3), (4, 0), (x, y)))[1].shape == (0,)
+
+
+def test_axes_along_which_inputs_lie_backwards_are_reversed() -> None:
+    x, y = Operand(2, (-40, 8, -2), 6), Operand(2, (4, 2, 0), written=True)
+    turned, begins = forwards(Geometry((3, 2), (20,), (x, y)))
+    assert [o.strides for o in turned.operands] == [(40, 8, 2), (-4, 2, 0)]
+    assert (begins, turned.operands[0].offset) == ((-118, 8), (6 - 118) % 16)
+    assert forwards(Geometry((3, 2), (4,), (x, y)))[1] == (-6, 0)  # many outputs
+    mixed = Geometry((3, 2), (20,), (x, Operand(2, (40, 8, 2)), y))
+    assert forwards(mixed) == (mixed, (0, 0, 0))
+    numbered = Geometry((3, 2), (20,), (x, y, Operand(1, (0, 0, 1), 0, 0)))
+    assert forwards(numbered) == (numbered, (0, 0, 0))
 
 
 def test_the_main_input_moves_the_most_bytes() -> None:

@@ -557,7 +557,8 @@ public:
 // each. ALONE: a thread has a tile, of columns that are VECTOR side by side, and no line is missing.
 // A number of columns is one of vectors; threads beyond the last one compute it again, and write
 // nothing.
-template <int BLOCK, int ITEMS, int VECTOR, int WIDTH, bool ALONE, int FULL>
+// ROWS: a thread's columns are VECTOR rows that may lie one behind the other, without gaps.
+template <int BLOCK, int ITEMS, int VECTOR, int WIDTH, bool ALONE, int FULL, bool ROWS = false>
 class fused_columns : public thread_slots<ITEMS, VECTOR> {
     static constexpr int LANES = WIDTH / VECTOR, LINES = ALONE ? 1 : BLOCK / LANES,
                          WARPS = BLOCK / 32;
@@ -572,6 +573,16 @@ class fused_columns : public thread_slots<ITEMS, VECTOR> {
                (reinterpret_cast<size_t>(first) | static_cast<size_t>(line)) %
                        row_chunk<T>(VECTOR) ==
                    0;
+    }
+    template <class T, class Step>
+    static __device__ __forceinline__ bool are_together(const T* first, ptrdiff_t line,
+                                                        const Step& step) {
+        return line == sizeof(T) && is_dense_row(step, FULL * ptrdiff_t(sizeof(T))) &&
+               reinterpret_cast<size_t>(first) % row_chunk<T>(ITEMS) == 0;
+    }
+    // Where slot k is among the elements of rows that lie together.
+    static constexpr __device__ __forceinline__ int in_rows(int k) {
+        return k % VECTOR * FULL + k / VECTOR;
     }
     // Of the thread's columns (bytes).
     struct column_offsets {
@@ -620,6 +631,15 @@ public:
     __device__ __forceinline__ row_elements<T, ITEMS> load(const T* first, ptrdiff_t line,
                                                            const Step& step) const {
         row_elements<T, ITEMS> found;
+        if constexpr (ROWS)
+            if (are_together(first, line, step)) {
+                alignas(16) slot<T> vector[ITEMS];
+                kerneltk::copy<row_chunk<T>(ITEMS), ITEMS * sizeof(T)>(vector,
+                                                                      first + first_column * FULL);
+#pragma unroll
+                for (int k = 0; k < ITEMS; ++k) found.items[k].value = vector[in_rows(k)].value;
+                return found;
+            }
         // From line to line by a sum: of 64 bits a product takes several instructions.
         const ptrdiff_t apart = LINES * line;
         first = kerneltk::moved(first, row(0) * line);
@@ -674,6 +694,22 @@ public:
     __device__ __forceinline__ void store(T* first, ptrdiff_t line, const Step& step,
                                           const Value& value) const {
         if (!is_there) return;
+        if constexpr (ROWS) {
+            alignas(16) slot<T> vector[ITEMS];  // computed once for both ways
+#pragma unroll
+            for (int k = 0; k < ITEMS; ++k) vector[in_rows(k)].value = value(k);
+            if (are_together(first, line, step)) {
+                kerneltk::copy<row_chunk<T>(ITEMS), ITEMS * sizeof(T)>(first + first_column * FULL,
+                                                                      vector);
+            } else {
+                const column_offsets sides = offsets(step);
+#pragma unroll
+                for (int k = 0; k < ITEMS; ++k)
+                    *kerneltk::advance(first, row(k) * line + sides.items[k % VECTOR]) =
+                        vector[in_rows(k)].value;
+            }
+            return;
+        }
         const bool whole = VECTOR > 1 && has_vectors(first, line, step);
         const column_offsets sides = offsets(step);
         const ptrdiff_t apart = LINES * line;

@@ -76,14 +76,13 @@ y = a
         _kt_b_x = kerneltk::advance(_kt_p_x, _kt_c0 * _kt_a._kt_k_x[0] * 4);
     }
     const _kt_index _kt_work = static_cast<_kt_index>(_kt_a._kt_work);
-    const _kt_index _kt_first = static_cast<_kt_index>(_kt_part) * static_cast<_kt_index>(_kt_a._kt_chunk);
-    const _kt_index _kt_end = _kt_first + static_cast<_kt_index>(_kt_a._kt_chunk);
-    const _kt_index _kt_last = _kt_end < _kt_work ? _kt_end : _kt_work;
+    // Blocks take turns: what they read last is at the end of memory, where the next kernel may begin.
+    const _kt_index _kt_first = static_cast<_kt_index>(_kt_part) * 128, _kt_last = _kt_work;
     struct alignas(kerneltk::alignment_of<sizeof(_kt_total) * 4, alignof(_kt_total)>) _kt_totals {
         _kt_total of[4];
     } _kt_t = {{_kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, }};
 #pragma unroll 1
-    for (_kt_index _kt_r = _kt_first + _kt_y; _kt_r < _kt_last; _kt_r += 128) {
+    for (_kt_index _kt_r = _kt_first + _kt_y; _kt_r < _kt_last; _kt_r += static_cast<_kt_index>(_kt_split) * 128) {
         alignas(16) T _kt_x_x[4][4];
 #pragma unroll
         for (int _kt_u = 0; _kt_u < 4; ++_kt_u) {

@@ -88,14 +88,13 @@ y += a; // on top\
     _kt_range__kt_where.extend((_kt_a._kt_outer[0] - 1) * _kt_a._kt_k__kt_where[0]);
     _kt_range__kt_where.extend((_kt_a._kt_reduction[0] - 1) * _kt_a._kt_r__kt_where[0]);
     const _kt_index _kt_work = static_cast<_kt_index>(_kt_a._kt_work);
-    const _kt_index _kt_first = static_cast<_kt_index>(_kt_part) * static_cast<_kt_index>(_kt_a._kt_chunk);
-    const _kt_index _kt_end = _kt_first + static_cast<_kt_index>(_kt_a._kt_chunk);
-    const _kt_index _kt_last = _kt_end < _kt_work ? _kt_end : _kt_work;
+    // Blocks take turns: what they read last is at the end of memory, where the next kernel may begin.
+    const _kt_index _kt_first = static_cast<_kt_index>(_kt_part) * 128, _kt_last = _kt_work;
     struct alignas(kerneltk::alignment_of<sizeof(_kt_total) * 4, alignof(_kt_total)>) _kt_totals {
         _kt_total of[4];
     } _kt_t = {{_kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, }};
 #pragma unroll 1
-    for (_kt_index _kt_r = _kt_first + _kt_y * 8; _kt_r < _kt_last; _kt_r += 128) {
+    for (_kt_index _kt_r = _kt_first + _kt_y * 8; _kt_r < _kt_last; _kt_r += static_cast<_kt_index>(_kt_split) * 128) {
         alignas(16) T _kt_x_x[8][4];
         alignas(16) bool _kt_x__kt_where[4][8];
         const bool* _kt_f__kt_where[4];

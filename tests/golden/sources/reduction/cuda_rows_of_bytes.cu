@@ -80,12 +80,10 @@ y = a
     _kt_range_x.extend((_kt_a._kt_outer[0] - 1) * _kt_a._kt_k_x[0]);
     _kt_range_x.extend((_kt_a._kt_reduction[0] - 1) * _kt_a._kt_r_x[0]);
     _kt_range_x.extend((_kt_a._kt_reduction[1] - 1) * _kt_a._kt_r_x[1]);
-    const _kt_index _kt_first = static_cast<_kt_index>(_kt_part) * static_cast<_kt_index>(_kt_a._kt_chunk);
-    const _kt_index _kt_end = _kt_first + static_cast<_kt_index>(_kt_a._kt_chunk);
-    const _kt_index _kt_last = _kt_end < _kt_work ? _kt_end : _kt_work;
+    const _kt_index _kt_first = static_cast<_kt_index>(_kt_part) * 512, _kt_last = _kt_work;
     _kt_total _kt_t = _kt_total{_kt_identity()};
 #pragma unroll 1
-    for (_kt_index _kt_p = _kt_first + _kt_lane; _kt_p < _kt_last; _kt_p += 512) {
+    for (_kt_index _kt_p = _kt_first + _kt_lane; _kt_p < _kt_last; _kt_p += static_cast<_kt_index>(_kt_split) * 512) {
         alignas(16) T _kt_x_x[2][16];
         _kt_index _kt_left[2];
         const T* _kt_f_x[2];

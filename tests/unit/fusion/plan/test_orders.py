@@ -82,6 +82,13 @@ def test_reductions_read_what_lies_alike() -> None:
         assert len(translation_units(total, "orders", specs, (), "cuda")) == count
 
 
+def test_kernels_of_what_reductions_read_begin_with_the_last() -> None:
+    specs = [laid_out("f4", (MANY // 256, 256), axes) for axes in (None, T)]
+    for arguments, expected in ((specs[:1], [False, True]), (specs, [True, False, True])):
+        units = translation_units(centred(0), "orders", arguments, (), "cuda", Device(1, 0))
+        assert ["gridDim.x - 1 - blockIdx.x" in unit.source for unit in units] == expected
+
+
 def test_results_keep_numpys_order() -> None:
     """Also of a value that is in another one for the reductions."""
 
