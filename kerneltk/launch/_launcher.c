@@ -84,8 +84,15 @@ static PyObject *in_python(Launcher *l) {
 static PyObject *run_slowly(Launcher *l, PyObject *const *args, size_t nargsf, PyObject *names) {
     PyObject *pair = in_python(l);
     if (!pair) return NULL;
-    PyObject *slow = PyTuple_GET_ITEM(pair, 0);
-    PyObject *result = PyObject_Vectorcall(slow, args, nargsf & ~PY_VECTORCALL_ARGUMENTS_OFFSET, names);
+    Py_ssize_t count = PyVectorcall_NARGS(nargsf), given = 0;
+    PyObject *slow = PyTuple_GET_ITEM(pair, 0), *result = NULL, *arrays[MOST_LEAVES + 2];
+    if (names || count > MOST_LEAVES + 2) {
+        result = PyObject_Vectorcall(slow, args, (size_t)count, names);
+    } else {
+        while (given < count && (arrays[given] = as_array(args[given]))) ++given;
+        if (given == count) result = PyObject_Vectorcall(slow, arrays, (size_t)count, NULL);
+        while (given) Py_DECREF(arrays[--given]);
+    }
     Py_DECREF(pair);
     return result;
 }
@@ -107,7 +114,13 @@ static void learn_dtypes(Launcher *l, struct call *c) {
 
 static PyObject *given_tuple(PyObject *const *args, Py_ssize_t count) {
     PyObject *tuple = PyTuple_New(count);
-    for (Py_ssize_t k = 0; tuple && k < count; ++k) PyTuple_SET_ITEM(tuple, k, Py_NewRef(args[k]));
+    for (Py_ssize_t k = 0; tuple && k < count; ++k) {
+        PyObject *array = as_array(args[k]);
+        if (array)
+            PyTuple_SET_ITEM(tuple, k, array);
+        else
+            Py_CLEAR(tuple);
+    }
     return tuple;
 }
 
@@ -360,8 +373,11 @@ static int prepare_module(PyObject *module) {
     launcher_type = (PyTypeObject *)PyType_FromSpec(&launcher_spec);
     called_type = (PyTypeObject *)PyType_FromSpec(&called_spec);
     shortcut_type = (PyTypeObject *)PyType_FromSpec(&shortcut_spec);
-    if (!plan_type || !launcher_type || !called_type || !shortcut_type) return -1;
+    viewing_type = (PyTypeObject *)PyType_FromSpec(&viewing_spec);
+    view_type = (PyTypeObject *)PyType_FromSpec(&view_spec);
+    if (!viewing_type || !view_type || !plan_type || !launcher_type || !called_type || !shortcut_type) return -1;
     if (PyModule_AddObjectRef(module, "Shortcut", (PyObject *)shortcut_type)) return -1;
+    if (PyModule_AddObjectRef(module, "Viewing", (PyObject *)viewing_type)) return -1;
     if (PyModule_AddIntConstant(module, "NUMPY_DTYPE", offsetof(struct numpy_array, descr))) return -1;
     if (PyModule_AddObjectRef(module, "Called", (PyObject *)called_type)) return -1;
     if (PyModule_AddStringConstant(module, "SOURCES", SOURCES)) return -1;

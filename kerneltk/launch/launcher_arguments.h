@@ -173,6 +173,7 @@ static inline int read_own(const struct layout *layout, PyObject *object, struct
     return 1;
 }
 
+#include "launcher_views.h"
 #include "launcher_exchange.h"
 
 /* Reads where an array lies and, where there are plans, what it is. */
@@ -181,13 +182,17 @@ static enum step read_array(Launcher *l, struct call *c, int index) {
     struct array *array = &c->arrays[index];
     PyObject *object = array->object = c->values[index];
     int64_t device;
-    array->is_foreign = (PyObject *)Py_TYPE(object) != leaf->type;
+    array->is_foreign = !is_view(object) && (PyObject *)Py_TYPE(object) != leaf->type;
     if (array->is_foreign) {
         enum step step = read_foreign(l, c, leaf, array);
         if (step != GO) return step;
         device = array->device;
     } else {
-        if (!(l->is_numpy ? read_own(NULL, object, array) : read_own(&l->layout, object, array))) return SLOW;
+        if (is_view(object))
+            *array = ((View *)object)->array;
+        else if (!read_own(l->is_numpy ? NULL : &l->layout, object, array))
+            return SLOW;
+        array->object = object;
         if (l->device_of && !own(c, Py_NewRef(array->memory))) return slowly();
         /* What is equal to a dtype that is kept need not be kept once more. */
 #ifdef Py_GIL_DISABLED
@@ -222,7 +227,10 @@ static int is_foreign(Launcher *l, struct call *c, const struct node *node, PyOb
 /* Takes an argument apart; a type that differs is for another launcher. */
 static enum step take(Launcher *l, struct call *c, const struct node *node, PyObject *value) {
     if ((PyObject *)Py_TYPE(value) != node->type) {
-        if (!is_foreign(l, c, node, value)) return MISSED;
+        int is_own = is_view(value) && node->leaf >= 0 && l->leaves[node->leaf].marshal == ADDRESS &&
+                     (PyObject *)node->type == ((Viewing *)((View *)value)->of)->kind;
+        c->has_own |= is_own;
+        if (!is_own && !is_foreign(l, c, node, value)) return MISSED;
     } else if (node->leaf >= 0) {
         c->has_own |= l->leaves[node->leaf].marshal == ADDRESS;
     }

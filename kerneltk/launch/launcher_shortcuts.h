@@ -162,23 +162,37 @@ static enum step make_new(const Shortcut *s, PyObject *described, int intercepte
 static int make_call(PyObject *call, PyObject **values, Py_ssize_t count) {
     PyObject *run = PyTuple_GET_ITEM(call, 0), *operands = PyTuple_GET_ITEM(call, 1), *given[MOST_LEAVES + 2];
     PyObject *options = PyTuple_GET_ITEM(call, 2), *slots = PyTuple_GET_ITEM(call, 3), *all = NULL;
-    Py_ssize_t taken = 1, slot_count = PyTuple_GET_SIZE(slots);
+    Py_ssize_t taken = operands == Py_None ? 1 : PyTuple_GET_SIZE(operands), slot_count = PyTuple_GET_SIZE(slots);
+    run = PyList_CheckExact(run) ? PyList_GetItemRef(run, taken) : Py_NewRef(run);
+    if (!run) return 0;
+    int takes_views = Py_IS_TYPE(run, launcher_type) || Py_IS_TYPE(run, viewing_type);
+    for (Py_ssize_t k = 0; !takes_views && k < (operands == Py_None ? count : taken); ++k) {
+        PyObject **value = &values[operands == Py_None ? k : PyLong_AsSsize_t(PyTuple_GET_ITEM(operands, k))];
+        if (!*value || !is_view(*value)) continue;
+        PyObject *array = as_array(*value);
+        if (array) Py_SETREF(*value, array);
+        if (!array) {
+            Py_DECREF(run);
+            return 0;
+        }
+    }
     if (operands == Py_None) {
         all = PyTuple_New(count);
         for (Py_ssize_t k = 0; all && k < count; ++k) PyTuple_SET_ITEM(all, k, Py_NewRef(values[k] ? values[k] : Py_None));
-        if (!all) return 0;
         given[0] = all;
     } else {
-        taken = PyTuple_GET_SIZE(operands);
         for (Py_ssize_t k = 0; k < taken; ++k) given[k] = values[PyLong_AsSsize_t(PyTuple_GET_ITEM(operands, k))];
     }
-    run = PyList_CheckExact(run) ? PyList_GetItemRef(run, taken) : Py_NewRef(run);
     if (PyTuple_GET_SIZE(options)) {
         given[taken++] = Py_None; /* the stream */
         given[taken++] = PyTuple_GET_ITEM(options, 0);
     }
-    PyObject *result = run ? PyObject_Vectorcall(run, given, (size_t)taken, NULL) : NULL;
-    Py_XDECREF(run);
+    PyObject *result = NULL;
+    if (Py_IS_TYPE(run, viewing_type))
+        result = make_view((Viewing *)run, given[0]);
+    else if (given[0] || taken == 0)
+        result = PyObject_Vectorcall(run, given, (size_t)taken, NULL);
+    Py_DECREF(run);
     Py_XDECREF(all);
     if (result && slot_count > 1 && (!PyTuple_Check(result) || PyTuple_GET_SIZE(result) != slot_count)) {
         Py_CLEAR(result);
@@ -216,7 +230,7 @@ static enum step execute(const Shortcut *s, PyObject *const *args, PyObject **re
     }
     for (Py_ssize_t k = 0; step == GO && k < PyTuple_GET_SIZE(calls); ++k)
         if (!make_call(PyTuple_GET_ITEM(calls, k), values, count)) step = FAILED;
-    if (step == GO) *result = Py_NewRef(at < 0 || !values[at] ? Py_None : values[at]);
+    if (step == GO) *result = as_array(at < 0 || !values[at] ? Py_None : values[at]);
     for (Py_ssize_t k = 0; k < count; ++k) Py_XDECREF(values[k]);
     if (values != few) PyMem_Free(values);
     return step;
