@@ -89,7 +89,60 @@ class ExchangeLibrary(NamedTuple):
     view: Callable[..., Callable[[Any], Any]] | None = None
 
 
-Reader = Callable[[ExchangeLibrary], object]
+class Importer(NamedTuple):
+    """How arrays of a type without a table are read, once a call, by what they say of themselves.
+
+    Parameters
+    ----------
+    kind, own_kind : type
+        The arrays', and that of the backend's arrays that stand for them.
+    device_type : int
+        DLPack's number of their memory, which ``__dlpack__`` describes; 0 for a GPU's that
+        ``__cuda_array_interface__`` does.
+    take : callable
+        Returns the backend's array for one of them.
+    convert : callable
+        Returns one of them for a backend's array, once the work on that is queued.
+    keep : callable or None
+        Takes what arrays said of themselves: it lives until the work on the default stream is done.
+    dtypes : mapping
+        By the interface's names. Raises TypeError for others.
+    dtype_of : callable
+        As that of `ExchangeLibrary`.
+    stream, attribute : int
+        Addresses of functions: that which returns the handle of the backend's current stream, and
+        ``cuPointerGetAttribute``; 0 for host memory.
+    current_device : callable or None
+        None where there is one device.
+    """
+
+    kind: type
+    own_kind: type
+    device_type: int
+    take: Callable[[Any], Any]
+    convert: Callable[[Any], Any]
+    keep: Callable[[list[Any]], object] | None
+    dtypes: Any
+    dtype_of: Callable[[int, int], np.dtype[Any] | None]
+    stream: int
+    attribute: int
+    current_device: Callable[[], int] | None
+
+
+class _Dtypes(dict[str, "np.dtype[Any]"]):
+    def __missing__(self, name: str) -> np.dtype[Any]:
+        dtype = np.dtype(name)
+        if dtype.kind not in "biufc":
+            raise TypeError(f"'{name}' may stand for several dtypes")
+        self[name] = dtype
+        return dtype
+
+
+DTYPES = _Dtypes()
+"""Those of numbers, by their names in the interface."""
+_MOST_IMPORTERS = 8  # of the extension module
+
+Reader = Callable[[ExchangeLibrary | Importer], object]
 """Called by one thread at a time; it announces nothing itself."""
 
 GPUS = (2, 13)
@@ -97,6 +150,7 @@ GPUS = (2, 13)
 
 _lock = lasting_lock()
 _libraries: list[ExchangeLibrary] = []
+_importers: list[Importer] = []
 _readers: list[Reader] = []
 
 
@@ -108,12 +162,31 @@ def tell_of(library: ExchangeLibrary) -> None:
             reader(library)
 
 
+def tell_of_importer(importer: Importer) -> None:
+    """Tell all readers of an importer, if there is room for one more and none of the kind."""
+    with _lock:
+        is_known = is_imported(importer.kind, importer.own_kind)
+        if not is_known and len(_importers) < _MOST_IMPORTERS:
+            for reader in _readers:
+                reader(importer)
+            _importers.append(importer)
+
+
+def is_imported(kind: type, own_kind: type | None = None) -> bool:
+    """Whether arrays of a type are read by an `Importer`, as such arrays of a backend if given."""
+    return any(
+        one.kind is kind and (own_kind is None or one.own_kind is own_kind) for one in _importers
+    )
+
+
 def read_by(reader: Reader) -> None:
     """Tell a reader of all libraries that are known, and of those to come."""
     with _lock:
         _readers.append(reader)
         for library in _libraries:
             reader(library)
+        for importer in _importers:
+            reader(importer)
 
 
 def library_of(kind: type) -> ExchangeLibrary | None:

@@ -84,15 +84,12 @@ static PyObject *in_python(Launcher *l) {
 static PyObject *run_slowly(Launcher *l, PyObject *const *args, size_t nargsf, PyObject *names) {
     PyObject *pair = in_python(l);
     if (!pair) return NULL;
-    Py_ssize_t count = PyVectorcall_NARGS(nargsf), given = 0;
-    PyObject *slow = PyTuple_GET_ITEM(pair, 0), *result = NULL, *arrays[MOST_LEAVES + 2];
-    if (names || count > MOST_LEAVES + 2) {
+    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
+    PyObject *slow = PyTuple_GET_ITEM(pair, 0), *result;
+    if (names || count > MOST_LEAVES + 2)
         result = PyObject_Vectorcall(slow, args, (size_t)count, names);
-    } else {
-        while (given < count && (arrays[given] = as_array(args[given]))) ++given;
-        if (given == count) result = PyObject_Vectorcall(slow, arrays, (size_t)count, NULL);
-        while (given) Py_DECREF(arrays[--given]);
-    }
+    else
+        result = call_with_arrays(slow, args, count);
     Py_DECREF(pair);
     return result;
 }
@@ -151,11 +148,15 @@ static PyObject *call_loop(Launcher *l, PyObject *const *args, size_t nargsf, Py
         Plan *p;
         step = find_plan(l, &c, extra, &p);
         /* Python plans for the backend's own arrays. */
-        elsewhere = c.library ? l->dispatch : l->unplanned;
+        elsewhere = c.library || c.importer ? l->dispatch : l->unplanned;
         if (step == GO) {
             step = p->is_slow ? SLOW : launch_by(l, &c, p, NULL, stream, &result);
             Py_DECREF(p);
         }
+    }
+    if (c.importer && step == GO) {
+        if (!keep_imports(c.importer, c.values, l->leaf_count)) Py_CLEAR(result);
+        result = given_back(c.importer, result, args, given);
     }
     release(&c);
     if (step == SLOW) return run_slowly(l, args, nargsf, names);
@@ -354,6 +355,7 @@ static PyType_Spec plan_spec = {
 
 static PyMethodDef module_methods[] = {
     {"add_library", add_library, METH_VARARGS, add_library_doc},
+    {"add_importer", add_importer, METH_VARARGS, add_importer_doc},
     {"dlpack_device", dlpack_device, METH_O, dlpack_device_doc},
     {"call_methods", call_methods, METH_O, call_methods_doc},
     {"call_by_kind", call_by_kind, METH_O, call_by_kind_doc},
@@ -368,7 +370,9 @@ static int prepare_module(PyObject *module) {
 #define INTERN(name, value) if (!((name) = PyUnicode_InternFromString(value))) return -1;
     NAMES(INTERN)
 #undef INTERN
-    if (!(number_zero = PyLong_FromLong(0))) return -1;
+    if (!(number_zero = PyLong_FromLong(0)) || !(number_one = PyLong_FromLong(1))) return -1;
+    if (!(dl_words = PyTuple_Pack(2, str_stream, str_max_version))) return -1;
+    if (!(dl_version = Py_BuildValue("ii", 1, 0))) return -1;
     plan_type = (PyTypeObject *)PyType_FromSpec(&plan_spec);
     launcher_type = (PyTypeObject *)PyType_FromSpec(&launcher_spec);
     called_type = (PyTypeObject *)PyType_FromSpec(&called_spec);

@@ -1,8 +1,10 @@
-/* Views of a program's arrays: launchers read them without an object of the library's, which takes CuPy 5 µs. A part
- * of _launcher.c.
+/* Views of a program's arrays, and arrays of other libraries: launchers read them without an object of the backend's
+ * library, which takes CuPy 5 µs. A part of _launcher.c.
  *
- * They are values of programs only. What is no launcher gets the library's own array, which is made then.
+ * They are values of launchers and programs only. What is no launcher gets an array, which is made then.
  */
+
+struct importer;
 
 /* What makes a view of arrays that lie alike; `kerneltk.launch.shortcuts.Viewing` describes it. */
 typedef struct {
@@ -18,12 +20,16 @@ typedef struct {
 
 typedef struct {
     PyObject_HEAD
-    PyObject *of, *whole; /* a Viewing, and an array or a View */
-    PyObject *made;       /* the library's array, or NULL */
-    struct array array;   /* has a reference to its dtype */
+    PyObject *of, *whole; /* a Viewing, and an array or a View; of other libraries', what keeps it, and the array */
+    PyObject *made;       /* the backend's own array, or NULL */
+    PyObject *kind;       /* the type of that */
+    const struct importer *importer; /* of other libraries', or NULL */
+    int64_t *numbers;                /* theirs: shape and strides */
+    struct array array;              /* has a reference to its dtype */
 } View;
 
 static PyTypeObject *viewing_type, *view_type;
+static PyObject *take_import(const View *view);
 
 static int is_view(const PyObject *value) { return Py_IS_TYPE(value, view_type); }
 
@@ -31,7 +37,9 @@ static int is_view(const PyObject *value) { return Py_IS_TYPE(value, view_type);
 static PyObject *as_array(PyObject *value) {
     if (!is_view(value)) return Py_NewRef(value);
     View *view = (View *)value;
-    if (!view->made) {
+    if (!view->made && view->importer) {
+        view->made = take_import(view);
+    } else if (!view->made) {
         PyObject *whole = as_array(view->whole);
         view->made = whole ? PyObject_CallOneArg(((Viewing *)view->of)->make, whole) : NULL;
         Py_XDECREF(whole);
@@ -39,11 +47,21 @@ static PyObject *as_array(PyObject *value) {
     return Py_XNewRef(view->made);
 }
 
+/* Calls a function that takes arrays alone. */
+static PyObject *call_with_arrays(PyObject *function, PyObject *const *args, Py_ssize_t count) {
+    PyObject *arrays[MOST_LEAVES + 2], *result = NULL;
+    Py_ssize_t given = 0;
+    while (given < count && (arrays[given] = as_array(args[given]))) ++given;
+    if (given == count) result = PyObject_Vectorcall(function, arrays, (size_t)count, NULL);
+    while (given) Py_DECREF(arrays[--given]);
+    return result;
+}
+
 /* A view of an array, or the library's where the array lies otherwise than those that are known. */
 static PyObject *make_view(Viewing *of, PyObject *whole) {
     struct array array = {.object = whole};
     size_t size = sizeof(int64_t) * (size_t)of->whole_ndim;
-    int is_known = is_view(whole) || (PyObject *)Py_TYPE(whole) == of->kind;
+    int is_known = is_view(whole) ? ((View *)whole)->kind == of->kind : (PyObject *)Py_TYPE(whole) == of->kind;
     if (is_known && is_view(whole))
         array = ((View *)whole)->array;
     else if (is_known)
@@ -54,6 +72,7 @@ static PyObject *make_view(Viewing *of, PyObject *whole) {
         if (!made) return NULL;
         made->of = Py_NewRef((PyObject *)of);
         made->whole = Py_NewRef(whole);
+        made->kind = of->kind;
         array.dtype = Py_NewRef(array.dtype);
         array.address += (uintptr_t)of->offset;
         array.shape = of->numbers + 2 * of->whole_ndim;
@@ -74,6 +93,7 @@ static void view_dealloc(View *view) {
     Py_XDECREF(view->whole);
     Py_XDECREF(view->made);
     Py_XDECREF(view->array.dtype);
+    PyMem_Free(view->numbers);
     type->tp_free(view);
     Py_DECREF(type);
 }

@@ -228,6 +228,15 @@ class CudaBackend:
                 f"  Hint: call inside 'with cupy.cuda.Device({own}):', or copy the array."
             )
 
+    def import_functions(self) -> tuple[int, int, Callable[[], int] | None]:
+        """Return what `kerneltk.interop.exchange.Importer` has behind its dtypes."""
+        attribute = _driver_symbol("cuPointerGetAttribute")
+        return current_stream_function(), attribute, self._device
+
+    def keep_until_done(self, values: list[Any]) -> None:
+        """Keep values until the work on the default stream so far is done."""
+        streams.keep(values, 0)
+
     def importing_stream(self, device: int) -> int:
         """Return the handle of CuPy's current stream on a device. Raises LaunchError while that is
         captured: a graph cannot wait for what another library has done.
