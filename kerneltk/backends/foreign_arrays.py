@@ -263,13 +263,9 @@ def _import_dlpack(
     backend = _cuda_backend()
     with backend.on_device(device):
         stream = backend.importing_stream(device)
-        if lock is not None and value.dtype.kind in "iufc":
-            # In half the time; what it does not read is whether it is read-only, and other dtypes.
-            array = attempt(value, "__dlpack__", lambda: backend.array_library.from_dlpack(value))
-        else:
-            memory = dlpack_memory(value, stream or _LEGACY)
-            array = backend.wrap(memory, device)
-            lock = lock or (_READ_ONLY if memory.read_only else None)
+        memory = dlpack_memory(value, stream or _LEGACY)
+        array = backend.wrap(memory, device)
+        lock = lock or (_READ_ONLY if memory.read_only else None)
     home = Home(stream, device, asked=True, kept=array)
     is_its_own = kind == GPUS[0] and array.size
     return Imported(array, converter, home, lock, None, device if is_its_own else None)

@@ -97,21 +97,17 @@ class Importer(NamedTuple):
     kind, own_kind : type
         The arrays', and that of the backend's arrays that stand for them.
     device_type : int
-        DLPack's number of their memory, which ``__dlpack__`` describes; 0 for a GPU's that
-        ``__cuda_array_interface__`` does.
-    take : callable
-        Returns the backend's array for one of them.
-    convert : callable
-        Returns one of them for a backend's array, once the work on that is queued.
+        DLPack's, with ``__dlpack__``; 0 for ``__cuda_array_interface__``.
+    take, convert : callable
+        Return the backend's array for one of them, and one of them for the backend's, once the work
+        on that is queued.
     keep : callable or None
-        Takes what arrays said of themselves: it lives until the work on the default stream is done.
-    dtypes : mapping
-        By the interface's names. Raises TypeError for others.
-    dtype_of : callable
-        As that of `ExchangeLibrary`.
+        Keeps what arrays said of themselves until the work on the default stream is done.
+    dtypes, dtype_of : mapping, callable
+        By the interface's names (TypeError for others); as that of `ExchangeLibrary`.
     stream, attribute : int
-        Addresses of functions: that which returns the handle of the backend's current stream, and
-        ``cuPointerGetAttribute``; 0 for host memory.
+        Addresses: of what returns the backend's current stream, and of ``cuPointerGetAttribute``;
+        0 for host memory.
     current_device : callable or None
         None where there is one device.
     """

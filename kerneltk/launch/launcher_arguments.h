@@ -236,7 +236,7 @@ static enum step take(Launcher *l, struct call *c, const struct node *node, PyOb
     if ((PyObject *)Py_TYPE(value) != node->type) {
         if (node->leaf < 0 || l->leaves[node->leaf].marshal != ADDRESS) return MISSED;
         const struct importer *importer = l->dlpack_devices[0] ? importer_of(Py_TYPE(value), (PyObject *)node->type) : NULL;
-        if (importer) {
+        if (importer && (l->stream_function || !importer->stream_function)) { /* else it records */
             if (c->importer && c->importer != importer) return MISSED;
             c->importer = importer;
             value = import_view(importer, value);

@@ -346,7 +346,8 @@ def test_numbas_arrays_go_to_numbas_stream(
     gpu: DryGpu,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    functions = address_of(current_stream), address_of(attribute), None
+    gpu.stream_function = address_of(current_stream)
+    functions = gpu.stream_function, address_of(attribute), None
     monkeypatch.setattr(CudaBackend, "import_functions", lambda self: functions)
     launch, size, imported = make(), size_of_output(make), []
     known = foreign_arrays._import_numba
