@@ -218,7 +218,7 @@ def _import_cuda(value: Any, interface: Any, is_numbas: bool = False) -> Importe
     """An array by its interface. Work of numba's that names no stream goes to the default one."""
     backend = _cuda_backend()
     if is_numbas and type(value).__name__ == "DeviceNDArray":
-        _tell_of(type(value), backend, 0, _to_numba, None)
+        _tell_of(type(value), backend, 0, _to_numba)
     memory, stream = cuda_memory(value, interface)
     device, is_its_own = backend.place_of(memory)
     array = backend.wrap(memory, device)
@@ -233,22 +233,20 @@ def _import_cuda(value: Any, interface: Any, is_numbas: bool = False) -> Importe
     return Imported(array, converter, home, lock, None, device if is_its_own else None)
 
 
-def _tell_of(
-    kind: type, backend: Backend, device_type: int, converter: Caller,
-    keep: Callable[[list[Any]], object] | None,
-) -> None:  # fmt: skip
+def _tell_of(kind: type, backend: Backend, device_type: int, converter: Caller) -> None:
     """Have the extension module import arrays of a type at repeated calls."""
     own = backend.array_type
     if exchange.is_imported(kind, own) or device_type not in (0, 1, GPUS[0]):
         return
-    stream, attribute, current = 0, 0, None
+    stream, attribute, current, keep = 0, 0, None, None
     if not backend.capabilities.in_host_memory:
-        stream, attribute, current = cast(DeviceBackend, backend).import_functions()
+        stream, attribute, current, keep = cast(DeviceBackend, backend).import_functions()
         if not stream or not attribute:
             return
-    exchange.tell_of_importer(
+    exchange.tell_of(
         exchange.Importer(
-            kind, own, device_type, lambda value: own_array(value)[1], converter, keep,
+            kind, own, device_type, lambda value: own_array(value)[1], converter,
+            keep if device_type else None,
             exchange.DTYPES, exchange.dtype_of, stream, attribute, current,
         )
     )  # fmt: skip
@@ -299,7 +297,7 @@ def _import_jax(value: Any) -> Imported | None:
         lock = "it is an input of JAX's", "write to an output."
     if kind in _HOST_DEVICES:
         if not is_buffer:
-            _tell_of(type(value), _host_backend(), kind, converter, None)
+            _tell_of(type(value), _host_backend(), kind, converter)
         # NumPy's own conversion knows JAX's dtypes.
         array = attempt(value, "__array__", lambda: np.asarray(value))
         return Imported(array, converter, lock=lock)
@@ -307,8 +305,7 @@ def _import_jax(value: Any) -> Imported | None:
         raise _out_of_reach(value)
     found = _import_dlpack(value, *place, converter, lock)
     if not is_buffer:
-        backend = _cuda_backend()
-        _tell_of(type(value), backend, kind, converter, backend.keep_until_done)
+        _tell_of(type(value), _cuda_backend(), kind, converter)
     if not is_buffer or found.home is None:
         return found
     home = Home(

@@ -145,49 +145,36 @@ GPUS = (2, 13)
 """DLPack's numbers of memory on a GPU, and of memory that CUDA manages."""
 
 _lock = lasting_lock()
-_libraries: list[ExchangeLibrary] = []
-_importers: list[Importer] = []
+_known: list[ExchangeLibrary | Importer] = []
 _readers: list[Reader] = []
 
 
-def tell_of(library: ExchangeLibrary) -> None:
-    """Tell all readers, and those to come, of a library; once for each."""
+def tell_of(one: ExchangeLibrary | Importer) -> None:
+    """Tell all readers, and those to come, of a library or an importer; once for each."""
     with _lock:
-        _libraries.append(library)
+        _known.append(one)
         for reader in _readers:
-            reader(library)
-
-
-def tell_of_importer(importer: Importer) -> None:
-    """Tell all readers of an importer, if there is room for one more and none of the kind."""
-    with _lock:
-        is_known = is_imported(importer.kind, importer.own_kind)
-        if not is_known and len(_importers) < _MOST_IMPORTERS:
-            for reader in _readers:
-                reader(importer)
-            _importers.append(importer)
-
-
-def is_imported(kind: type, own_kind: type | None = None) -> bool:
-    """Whether arrays of a type are read by an `Importer`, as such arrays of a backend if given."""
-    return any(
-        one.kind is kind and (own_kind is None or one.own_kind is own_kind) for one in _importers
-    )
+            reader(one)
 
 
 def read_by(reader: Reader) -> None:
-    """Tell a reader of all libraries that are known, and of those to come."""
+    """Tell a reader of all libraries and importers that are known, and of those to come."""
     with _lock:
         _readers.append(reader)
-        for library in _libraries:
-            reader(library)
-        for importer in _importers:
-            reader(importer)
+        for one in _known:
+            reader(one)
 
 
 def library_of(kind: type) -> ExchangeLibrary | None:
     """The library of arrays of a type; None if none is known."""
-    return next((library for library in _libraries if kind in library.kinds), None)
+    libraries = (one for one in _known if isinstance(one, ExchangeLibrary))
+    return next((library for library in libraries if kind in library.kinds), None)
+
+
+def is_imported(kind: type, own_kind: type) -> bool:
+    """Whether arrays of a type are read by an `Importer`, as such arrays of a backend."""
+    importers = [one for one in _known if isinstance(one, Importer)][:_MOST_IMPORTERS]
+    return any(one.kind is kind and one.own_kind is own_kind for one in importers)
 
 
 _CODES = {0: "int", 1: "uint", 2: "float", 5: "complex"}

@@ -120,7 +120,14 @@ class _Loader:
             if found is None and only_made:
                 return False
             if found is not None and _reads_numpy(found.NUMPY_DTYPE):
-                exchange.read_by(_reader(found))
+                add_library, add_importer = found.add_library, found.add_importer
+                exchange.read_by(
+                    lambda one: (
+                        add_importer(*one)
+                        if isinstance(one, exchange.Importer)
+                        else add_library(*one[:-2])  # the rest is Python's
+                    )
+                )
                 self._module = found
         except (BackendUnavailableError, CompileError):  # launchers are written in Python then
             pass
@@ -129,16 +136,6 @@ class _Loader:
             raise
         self._done.set()
         return True
-
-
-def _reader(module: Any) -> exchange.Reader:
-    def read(one: exchange.ExchangeLibrary | exchange.Importer) -> None:
-        if isinstance(one, exchange.Importer):
-            module.add_importer(*one)
-        else:
-            module.add_library(*one[:-2])  # the rest is Python's
-
-    return read
 
 
 def _built() -> ModuleType | None:

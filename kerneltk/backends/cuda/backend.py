@@ -228,14 +228,10 @@ class CudaBackend:
                 f"  Hint: call inside 'with cupy.cuda.Device({own}):', or copy the array."
             )
 
-    def import_functions(self) -> tuple[int, int, Callable[[], int] | None]:
-        """Return what `kerneltk.interop.exchange.Importer` has behind its dtypes."""
+    def import_functions(self) -> tuple[int, int, Callable[[], int] | None, Callable[..., None]]:
+        """Return what `kerneltk.interop.exchange.Importer` has last, and its `keep`."""
         attribute = _driver_symbol("cuPointerGetAttribute")
-        return current_stream_function(), attribute, self._device
-
-    def keep_until_done(self, values: list[Any]) -> None:
-        """Keep values until the work on the default stream so far is done."""
-        streams.keep(values, 0)
+        return current_stream_function(), attribute, self._device, partial(streams.keep, stream=0)
 
     def importing_stream(self, device: int) -> int:
         """Return the handle of CuPy's current stream on a device. Raises LaunchError while that is

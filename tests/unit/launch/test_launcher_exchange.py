@@ -681,9 +681,7 @@ def test_arrays_without_a_table_are_imported_once_a_call(monkeypatch: pytest.Mon
         foreign_arrays._importers, Fixed, lambda value: imported.append(0) or import_fixed(value)
     )
     words = exchange.DTYPES, exchange.dtype_of, 0, 0, None
-    exchange.tell_of_importer(
-        exchange.Importer(Fixed, np.ndarray, 1, np.from_dlpack, Fixed, None, *words)
-    )
+    exchange.tell_of(exchange.Importer(Fixed, np.ndarray, 1, np.from_dlpack, Fixed, None, *words))
     own, copied = np.arange(12.0).reshape(4, 3), jit.kernel(lambda x, y: x * y + 1)
     twice = kerneltk.ElementwiseKernel("T x", "T y", "y = 2 * x")
     total = kerneltk.ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0")
