@@ -529,6 +529,9 @@ class DeviceBackend(Backend, Protocol):
     def home(self, array: Any) -> Home:
         """Return where the work of this backend's own library on an array is queued."""
 
+    def import_functions(self) -> tuple[int, int, Callable[[], int] | None, Callable[..., None]]:
+        """Return what `kerneltk.interop.exchange.Importer` has last, and its `keep`."""
+
     def importing_stream(self, device: int) -> int:
         """Return the handle of the library's current stream on a device, for an array that is
         taken by DLPack. Raises LaunchError while that is captured: a graph cannot wait for what

@@ -29,7 +29,7 @@ from kerneltk.errors import (
     Snippet,
     render_message,
 )
-from kerneltk.interop import torch_tensors
+from kerneltk.interop import exchange, torch_tensors
 from kerneltk.interop.exchange import GPUS
 from kerneltk.interop.protocols import (
     MISSING,
@@ -217,6 +217,8 @@ def _import_numba(value: Any) -> Imported:
 def _import_cuda(value: Any, interface: Any, is_numbas: bool = False) -> Imported:
     """An array by its interface. Work of numba's that names no stream goes to the default one."""
     backend = _cuda_backend()
+    if is_numbas and type(value).__name__ == "DeviceNDArray":
+        _tell_of(type(value), backend, 0, _to_numba)
     memory, stream = cuda_memory(value, interface)
     device, is_its_own = backend.place_of(memory)
     array = backend.wrap(memory, device)
@@ -231,6 +233,25 @@ def _import_cuda(value: Any, interface: Any, is_numbas: bool = False) -> Importe
     return Imported(array, converter, home, lock, None, device if is_its_own else None)
 
 
+def _tell_of(kind: type, backend: Backend, device_type: int, converter: Caller) -> None:
+    """Have the extension module import arrays of a type at repeated calls."""
+    own = backend.array_type
+    if exchange.is_imported(kind, own) or device_type not in (0, 1, GPUS[0]):
+        return
+    stream, attribute, current, keep = 0, 0, None, None
+    if not backend.capabilities.in_host_memory:
+        stream, attribute, current, keep = cast(DeviceBackend, backend).import_functions()
+        if not stream or not attribute:
+            return
+    exchange.tell_of(
+        exchange.Importer(
+            kind, own, device_type, lambda value: own_array(value)[1], converter,
+            keep if device_type else None,
+            exchange.DTYPES, exchange.dtype_of, stream, attribute, current,
+        )
+    )  # fmt: skip
+
+
 _numbas_home = cache(partial(Home, 0))  # by the device
 
 
@@ -240,13 +261,9 @@ def _import_dlpack(
     backend = _cuda_backend()
     with backend.on_device(device):
         stream = backend.importing_stream(device)
-        if lock is not None and value.dtype.kind in "iufc":
-            # In half the time; what it does not read is whether it is read-only, and other dtypes.
-            array = attempt(value, "__dlpack__", lambda: backend.array_library.from_dlpack(value))
-        else:
-            memory = dlpack_memory(value, stream or _LEGACY)
-            array = backend.wrap(memory, device)
-            lock = lock or (_READ_ONLY if memory.read_only else None)
+        memory = dlpack_memory(value, stream or _LEGACY)
+        array = backend.wrap(memory, device)
+        lock = lock or (_READ_ONLY if memory.read_only else None)
     home = Home(stream, device, asked=True, kept=array)
     is_its_own = kind == GPUS[0] and array.size
     return Imported(array, converter, home, lock, None, device if is_its_own else None)
@@ -279,12 +296,16 @@ def _import_jax(value: Any) -> Imported | None:
     elif not value.writeable:
         lock = "it is an input of JAX's", "write to an output."
     if kind in _HOST_DEVICES:
+        if not is_buffer:
+            _tell_of(type(value), _host_backend(), kind, converter)
         # NumPy's own conversion knows JAX's dtypes.
         array = attempt(value, "__array__", lambda: np.asarray(value))
         return Imported(array, converter, lock=lock)
     if kind not in GPUS:
         raise _out_of_reach(value)
     found = _import_dlpack(value, *place, converter, lock)
+    if not is_buffer:
+        _tell_of(type(value), _cuda_backend(), kind, converter)
     if not is_buffer or found.home is None:
         return found
     home = Home(
@@ -539,22 +560,6 @@ def adopted(
     except KernelToolkitError:
         return None
     return values, adoption
-
-
-def imported_launch(args: Sequence[Any]) -> tuple[tuple[Any, ...], Adoption] | None:
-    """The arguments of a launch with numba's arrays as the backend's own, where the launch is the
-    same with these: any kernel may write to them, and all others are CuPy's or numbers.
-    """
-    others = [kind for kind in map(type, args) if _importers.get(kind) is not _import_numba]
-    if len(others) == len(args):
-        return None
-    own = _cuda_backend().array_type
-    if not all(kind is own or issubclass(kind, _NUMBERS) for kind in others):
-        return None
-    return adopted(args, lambda key: True)
-
-
-_NUMBERS = int, float, complex, np.number, np.bool_
 
 
 def _locked(lock: tuple[str, str], name: str, snippet: Snippet | None) -> ArgumentValueError:

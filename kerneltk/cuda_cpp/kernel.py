@@ -189,11 +189,6 @@ class RawDispatcher(GridDispatcher):
         remembered = slot if all(map(_is_plain, words.values())) else None
         return self._dispatched(_Way(remembered, replace(self.mode, **mode), checks, backend))
 
-    def _last(self, way: _Way) -> Run:
-        if way.slot == _NO_WORDS:
-            return self.recent
-        return self._variants.get(way.slot) or self._dispatched(way)
-
     # -- a call, step by step ------------------------------------------------------------------
 
     def _described(self, way: _Way, args: tuple[Any, ...], grid: Any, block: Any) -> _Call:

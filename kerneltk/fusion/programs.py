@@ -131,7 +131,6 @@ class Programs:
         self.by_kinds: BoundedTable[Any, Kinds] = BoundedTable(_MOST_KINDS)
         # What runs a call; where numbers decide which of several programs does, all of these.
         self.by_shape: BoundedTable[Any, Any] = BoundedTable(MAX_PLANS)
-        self._imported: BoundedTable[Any, ImportedCall] = BoundedTable(MAX_PLANS)
         # Keys of numbers from outside that have changed; None where they have to be constants.
         self._varying: set[Any] | None = set()
 
@@ -139,9 +138,6 @@ class Programs:
 
     def call_again(self, args: tuple[Any, ...]) -> Any:
         """A call that the last shortcut is not for."""
-        imported = self._imported.get(_import_key(args)) if self._imported else None
-        if imported is not None:  # the last shortcut stays: calls on own arrays are the shortest
-            return imported(*args)
         key = _shape_key(args)
         run = self.by_shape.get(key)
         if type(run) is Kinds:
@@ -178,7 +174,9 @@ class Programs:
                 f"{second.capabilities.location}.\n  Hint: {foreign_arrays.MOVE_HINT}"
             )
         backend = next(iter(owners.values()), None) or foreign_arrays.default_backend()
-        run, program, kinds = self._found(own, tuple(kwargs), backend, _library_kinds(values, own))
+        library_kinds = _library_kinds(values, own)
+        is_own = not library_kinds
+        run, program, kinds = self._found(own, tuple(kwargs), backend, library_kinds)
         if program is not None:
             written = {program.argument(array) for array in program.written}
             adoption.check_writes(
@@ -188,7 +186,6 @@ class Programs:
             own = tuple(
                 _read_only(value) if k in adoption.locked else value for k, value in enumerate(own)
             )
-        is_own = all(given is value for given, value in zip(values, own, strict=True))
 
         def launch(handle: int | None) -> Any:
             return run(*own)
@@ -334,10 +331,11 @@ class Programs:
         make = shortcut_maker(program, args, own, backend)
         if make is None:
             make = shortcut_maker(program, own, own, backend)
-            if make is not None:
+            key = _shape_key(args)
+            if make is not None and key is not None:
                 written = {program.argument(array) for array in program.written}
                 call = ImportedCall(args, make(refuse_others), written, self._searched, _mapped)
-                self._imported[_import_key(args)] = call
+                self.by_shape[key] = call
             return
         self._fused._shortcut = make(self._fused._first)
         key = _shape_key(args)
@@ -425,6 +423,8 @@ def _shape_key(args: Sequence[Any]) -> Any:
             key.append((kind, value.dtype, value.shape, _layout_of(value)))
         elif (library := exchange.library_of(kind)) is not None and library.kind_of is not None:
             key.append((kind, library.kind_of(value)))
+        elif hasattr(kind, "__dlpack__") or hasattr(kind, "__cuda_array_interface__"):
+            key.append((kind, *(member(value, name) for name in ("dtype", "shape", "strides"))))
         elif issubclass(kind, Lazy):
             return None  # a key would decide by its value
         else:
@@ -435,12 +435,6 @@ def _shape_key(args: Sequence[Any]) -> Any:
     except (TypeError, ValueError):  # as in `_kinds`
         return None
     return made
-
-
-def _import_key(args: Sequence[Any]) -> Any:
-    """What decides the shortcut of a call whose arrays are imported."""
-    shapes = [member(value, "shape") for value in args]
-    return *map(type, args), *(shape if type(shape) is tuple else None for shape in shapes)
 
 
 def _forget(programs: weakref.ref[Programs], key: Any) -> None:
@@ -533,13 +527,16 @@ def shortcut_maker(
     Arrays that the program writes to are those that can be written, and overlap no others.
     """
     memory: dict[int, tuple[int, int]] = {}  # of other libraries' arrays
-    library: exchange.ExchangeLibrary | None = None
+    library: exchange.ExchangeLibrary | type | None = None
     for k, (value, own) in enumerate(zip(given, args, strict=True)):
         if value is not own and type(own) is backend.array_type:
-            found, of = compiled.dlpack_device(value), exchange.library_of(type(value))
+            found = compiled.dlpack_device(value, backend.array_type)
+            of = exchange.library_of(type(value)) or type(value)
             if found is None or (memory and of is not library):
                 return None
             memory[k], library = found, of
+    if isinstance(library, type) and not _is_flat(program.result):
+        return None
     arrays: list[Any] = [value for value in args if type(value) is backend.array_type]
     is_direct = _is_direct(program) and all(
         value.ndim < 2 or _is_contiguous(value, backend) for value in arrays
@@ -559,7 +556,7 @@ def shortcut_maker(
             if k in memory:
                 kinds.append(Kind(type(given[k]), array.dtype, foreign=(
                     *memory[k], k in written, array.ndim, None if is_direct else array.shape,
-                    _foreign_layout(layout, array.dtype.itemsize),
+                    _foreign_layout(layout, 1 if isinstance(library, type) else array.itemsize),
                 )))  # fmt: skip
                 continue
             asked = [shape] if layout is None else [shape, layout]
@@ -589,13 +586,20 @@ def shortcut_maker(
         passed += [symbol.expression[1] for symbol in step.operands.scalars.values()]
         typed = step.kernel._inline_cache  # type: ignore[union-attr]
     else:
-        typed = program.steps_for(args, library, [*memory])
-        if library is not None and not (isinstance(typed, Steps) and typed.fits):
+        table = library if isinstance(library, exchange.ExchangeLibrary) else None
+        typed = program.steps_for(args, table, [*memory])
+        if table is not None and not (isinstance(typed, Steps) and typed.fits):
             return None
     guard = tests[0] if len(tests) == 1 else _all_of(tests) if tests else None
     return lambda otherwise: shortcut_of(
         kinds, passed, typed, otherwise, backend.arrays, guard, names=reads.names, apart=apart
     )
+
+
+def _is_flat(result: Any) -> bool:
+    """Whether a function returns one thing, or a tuple of some."""
+    parts = result if type(result) is tuple else (result,)
+    return not any(isinstance(part, tuple | list | dict) for part in parts)
 
 
 def _all_of(tests: Sequence[_Test]) -> _Test:
@@ -611,7 +615,9 @@ def _is_contiguous(array: Any, backend: Backend) -> bool:
 
 
 def _foreign_layout(layout: tuple[str, Any] | None, itemsize: int) -> Any:
-    """What `_layout` asks of an array, asked of another library's: see `Kind`."""
+    """What `_layout` asks of an array, asked of another library's: see `Kind`. Strides are in units
+    of `itemsize` bytes.
+    """
     if layout is None or layout[0] != "strides":
         return None if layout is None else True
     return tuple(step // itemsize for step in layout[1])

@@ -89,36 +89,92 @@ class ExchangeLibrary(NamedTuple):
     view: Callable[..., Callable[[Any], Any]] | None = None
 
 
-Reader = Callable[[ExchangeLibrary], object]
+class Importer(NamedTuple):
+    """How arrays of a type without a table are read, once a call, by what they say of themselves.
+
+    Parameters
+    ----------
+    kind, own_kind : type
+        The arrays', and that of the backend's arrays that stand for them.
+    device_type : int
+        DLPack's, with ``__dlpack__``; 0 for ``__cuda_array_interface__``.
+    take, convert : callable
+        Return the backend's array for one of them, and one of them for the backend's, once the work
+        on that is queued.
+    keep : callable or None
+        Keeps what arrays said of themselves until the work on the default stream is done.
+    dtypes, dtype_of : mapping, callable
+        By the interface's names (TypeError for others); as that of `ExchangeLibrary`.
+    stream, attribute : int
+        Addresses: of what returns the backend's current stream, and of ``cuPointerGetAttribute``;
+        0 for host memory.
+    current_device : callable or None
+        None where there is one device.
+    """
+
+    kind: type
+    own_kind: type
+    device_type: int
+    take: Callable[[Any], Any]
+    convert: Callable[[Any], Any]
+    keep: Callable[[list[Any]], object] | None
+    dtypes: Any
+    dtype_of: Callable[[int, int], np.dtype[Any] | None]
+    stream: int
+    attribute: int
+    current_device: Callable[[], int] | None
+
+
+class _Dtypes(dict[str, "np.dtype[Any]"]):
+    def __missing__(self, name: str) -> np.dtype[Any]:
+        dtype = np.dtype(name)
+        if dtype.kind not in "biufc":
+            raise TypeError(f"'{name}' may stand for several dtypes")
+        self[name] = dtype
+        return dtype
+
+
+DTYPES = _Dtypes()
+"""Those of numbers, by their names in the interface."""
+_MOST_IMPORTERS = 8  # of the extension module
+
+Reader = Callable[[ExchangeLibrary | Importer], object]
 """Called by one thread at a time; it announces nothing itself."""
 
 GPUS = (2, 13)
 """DLPack's numbers of memory on a GPU, and of memory that CUDA manages."""
 
 _lock = lasting_lock()
-_libraries: list[ExchangeLibrary] = []
+_known: list[ExchangeLibrary | Importer] = []
 _readers: list[Reader] = []
 
 
-def tell_of(library: ExchangeLibrary) -> None:
-    """Tell all readers, and those to come, of a library; once for each."""
+def tell_of(one: ExchangeLibrary | Importer) -> None:
+    """Tell all readers, and those to come, of a library or an importer; once for each."""
     with _lock:
-        _libraries.append(library)
+        _known.append(one)
         for reader in _readers:
-            reader(library)
+            reader(one)
 
 
 def read_by(reader: Reader) -> None:
-    """Tell a reader of all libraries that are known, and of those to come."""
+    """Tell a reader of all libraries and importers that are known, and of those to come."""
     with _lock:
         _readers.append(reader)
-        for library in _libraries:
-            reader(library)
+        for one in _known:
+            reader(one)
 
 
 def library_of(kind: type) -> ExchangeLibrary | None:
     """The library of arrays of a type; None if none is known."""
-    return next((library for library in _libraries if kind in library.kinds), None)
+    libraries = (one for one in _known if isinstance(one, ExchangeLibrary))
+    return next((library for library in libraries if kind in library.kinds), None)
+
+
+def is_imported(kind: type, own_kind: type) -> bool:
+    """Whether arrays of a type are read by an `Importer`, as such arrays of a backend."""
+    importers = [one for one in _known if isinstance(one, Importer)][:_MOST_IMPORTERS]
+    return any(one.kind is kind and one.own_kind is own_kind for one in importers)
 
 
 _CODES = {0: "int", 1: "uint", 2: "float", 5: "complex"}

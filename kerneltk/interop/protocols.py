@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from kerneltk.core.arrays import byte_extent, c_strides
-from kerneltk.core.records import BoundedTable, record
+from kerneltk.core.records import record
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, KernelToolkitError
 from kerneltk.interop.exchange import dtype_of
 
@@ -118,14 +118,14 @@ def cuda_memory(value: Any, interface: Any) -> tuple[Memory, int | None]:
             raise _unreadable(value, _CUDA, f"'{key}' is missing")
     if interface.get("mask") is not None:
         raise _masked(value)
-    said = interface["typestr"], interface["shape"], interface.get("strides")
-    try:
-        dtype, shape, strides, (low, high) = _layouts[said]
-    except (KeyError, TypeError):  # TypeError of lists
-        dtype, shape, strides = _layout(value, *said, interface.get("descr"))
-        low, high = byte_extent(shape, strides, dtype.itemsize)
-        if dtype.kind != "V" and type(said[1]) is type(said[2] or ()) is tuple:
-            _layouts[said] = dtype, shape, strides, (low, high)
+    shape = _integers(value, "shape", interface["shape"], 0)
+    dtype = _dtype_of(value, interface["typestr"], interface.get("descr"))
+    strides = c_strides(shape, dtype.itemsize)
+    if interface.get("strides") is not None:
+        strides = _integers(value, "strides", interface["strides"], -_MOST_BYTES)
+    if len(strides) != len(shape):
+        raise _unreadable(value, _CUDA, f"it has {len(shape)} extents and {len(strides)} strides")
+    low, high = byte_extent(shape, strides, dtype.itemsize)
     data = interface["data"]
     if not isinstance(data, tuple | list) or len(data) != 2 or not _is_integer(data[0]):
         raise _unreadable(value, _CUDA, f"'data' is {_shown(data)}, and no address with a flag")
@@ -133,25 +133,6 @@ def cuda_memory(value: Any, interface: Any) -> tuple[Memory, int | None]:
     if not 0 <= memory.address + low <= memory.address + high < _MOST_BYTES:
         raise _unreadable(value, _CUDA, f"no memory has the bytes from {memory.address + low} on")
     return memory, _exported_stream(value, interface)
-
-
-# By what an interface says: most arrays are like others.
-_layouts: BoundedTable[Any, tuple[np.dtype[Any], tuple[int, ...], tuple[int, ...], Any]]
-_layouts = BoundedTable(256)
-
-
-def _layout(
-    value: Any, typestr: Any, shape: Any, strides: Any, descr: Any
-) -> tuple[np.dtype[Any], tuple[int, ...], tuple[int, ...]]:
-    """The dtype, shape and strides of an interface."""
-    extents = _integers(value, "shape", shape, 0)
-    dtype = _dtype_of(value, typestr, descr)
-    if strides is None:
-        return dtype, extents, c_strides(extents, dtype.itemsize)
-    steps = _integers(value, "strides", strides, -_MOST_BYTES)
-    if len(steps) != len(extents):
-        raise _unreadable(value, _CUDA, f"it has {len(extents)} extents and {len(steps)} strides")
-    return dtype, extents, steps
 
 
 def _exported_stream(value: Any, interface: dict[str, Any]) -> int | None:

@@ -84,8 +84,12 @@ static PyObject *in_python(Launcher *l) {
 static PyObject *run_slowly(Launcher *l, PyObject *const *args, size_t nargsf, PyObject *names) {
     PyObject *pair = in_python(l);
     if (!pair) return NULL;
-    PyObject *slow = PyTuple_GET_ITEM(pair, 0);
-    PyObject *result = PyObject_Vectorcall(slow, args, nargsf & ~PY_VECTORCALL_ARGUMENTS_OFFSET, names);
+    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
+    PyObject *slow = PyTuple_GET_ITEM(pair, 0), *result;
+    if (names || count > MOST_LEAVES + 2)
+        result = PyObject_Vectorcall(slow, args, (size_t)count, names);
+    else
+        result = call_with_arrays(slow, args, count);
     Py_DECREF(pair);
     return result;
 }
@@ -107,7 +111,13 @@ static void learn_dtypes(Launcher *l, struct call *c) {
 
 static PyObject *given_tuple(PyObject *const *args, Py_ssize_t count) {
     PyObject *tuple = PyTuple_New(count);
-    for (Py_ssize_t k = 0; tuple && k < count; ++k) PyTuple_SET_ITEM(tuple, k, Py_NewRef(args[k]));
+    for (Py_ssize_t k = 0; tuple && k < count; ++k) {
+        PyObject *array = as_array(args[k]);
+        if (array)
+            PyTuple_SET_ITEM(tuple, k, array);
+        else
+            Py_CLEAR(tuple);
+    }
     return tuple;
 }
 
@@ -138,11 +148,15 @@ static PyObject *call_loop(Launcher *l, PyObject *const *args, size_t nargsf, Py
         Plan *p;
         step = find_plan(l, &c, extra, &p);
         /* Python plans for the backend's own arrays. */
-        elsewhere = c.library ? l->dispatch : l->unplanned;
+        elsewhere = c.library || c.importer ? l->dispatch : l->unplanned;
         if (step == GO) {
             step = p->is_slow ? SLOW : launch_by(l, &c, p, NULL, stream, &result);
             Py_DECREF(p);
         }
+    }
+    if (c.importer && step == GO) {
+        if (!keep_imports(c.importer, c.values, l->leaf_count)) Py_CLEAR(result);
+        result = given_back(c.importer, result, args, given);
     }
     release(&c);
     if (step == SLOW) return run_slowly(l, args, nargsf, names);
@@ -341,6 +355,7 @@ static PyType_Spec plan_spec = {
 
 static PyMethodDef module_methods[] = {
     {"add_library", add_library, METH_VARARGS, add_library_doc},
+    {"add_importer", add_importer, METH_VARARGS, add_importer_doc},
     {"dlpack_device", dlpack_device, METH_O, dlpack_device_doc},
     {"call_methods", call_methods, METH_O, call_methods_doc},
     {"call_by_kind", call_by_kind, METH_O, call_by_kind_doc},
@@ -355,13 +370,18 @@ static int prepare_module(PyObject *module) {
 #define INTERN(name, value) if (!((name) = PyUnicode_InternFromString(value))) return -1;
     NAMES(INTERN)
 #undef INTERN
-    if (!(number_zero = PyLong_FromLong(0))) return -1;
+    if (!(number_zero = PyLong_FromLong(0)) || !(number_one = PyLong_FromLong(1))) return -1;
+    if (!(dl_words = PyTuple_Pack(2, str_stream, str_max_version))) return -1;
+    if (!(dl_version = Py_BuildValue("ii", 1, 0))) return -1;
     plan_type = (PyTypeObject *)PyType_FromSpec(&plan_spec);
     launcher_type = (PyTypeObject *)PyType_FromSpec(&launcher_spec);
     called_type = (PyTypeObject *)PyType_FromSpec(&called_spec);
     shortcut_type = (PyTypeObject *)PyType_FromSpec(&shortcut_spec);
-    if (!plan_type || !launcher_type || !called_type || !shortcut_type) return -1;
+    viewing_type = (PyTypeObject *)PyType_FromSpec(&viewing_spec);
+    view_type = (PyTypeObject *)PyType_FromSpec(&view_spec);
+    if (!viewing_type || !view_type || !plan_type || !launcher_type || !called_type || !shortcut_type) return -1;
     if (PyModule_AddObjectRef(module, "Shortcut", (PyObject *)shortcut_type)) return -1;
+    if (PyModule_AddObjectRef(module, "Viewing", (PyObject *)viewing_type)) return -1;
     if (PyModule_AddIntConstant(module, "NUMPY_DTYPE", offsetof(struct numpy_array, descr))) return -1;
     if (PyModule_AddObjectRef(module, "Called", (PyObject *)called_type)) return -1;
     if (PyModule_AddStringConstant(module, "SOURCES", SOURCES)) return -1;

@@ -120,8 +120,14 @@ class _Loader:
             if found is None and only_made:
                 return False
             if found is not None and _reads_numpy(found.NUMPY_DTYPE):
-                add_library = found.add_library
-                exchange.read_by(lambda library: add_library(*library[:-2]))  # the rest is Python's
+                add_library, add_importer = found.add_library, found.add_importer
+                exchange.read_by(
+                    lambda one: (
+                        add_importer(*one)
+                        if isinstance(one, exchange.Importer)
+                        else add_library(*one[:-2])  # the rest is Python's
+                    )
+                )
                 self._module = found
         except (BackendUnavailableError, CompileError):  # launchers are written in Python then
             pass
@@ -224,13 +230,15 @@ def extension_module() -> Any:
     return _loader.module()
 
 
-def dlpack_device(given: Any) -> tuple[int, int] | None:
+def dlpack_device(given: Any, own_kind: type) -> tuple[int, int] | None:
     """DLPack's numbers of an array's memory, where the extension module reads arrays of its
-    library; else None.
+    library, or zeros where it imports them as a backend's arrays; else None.
     """
     found: tuple[int, int] | None = None
     if launcher_class() is not None:
         found = _loader.module().dlpack_device(given)  # type: ignore[union-attr]
+        if found is None and exchange.is_imported(type(given), own_kind):
+            return 0, 0
     return found
 
 

@@ -358,10 +358,6 @@ class GridDispatcher(Dispatcher, ABC):
     def parameter_names(self, count: int) -> tuple[str, ...]:
         """The names of `count` parameters; empty where they are not known."""
 
-    def _last(self, way: Any) -> Run:
-        """The launcher of the last call of a way, or what finds one."""
-        return self.recent
-
     def variant(self, words: dict[str, Any]) -> Run:
         """What calls with these keywords are launched by, first."""
         return self.recent
@@ -395,13 +391,6 @@ class GridDispatcher(Dispatcher, ABC):
         self, way: Any, grid: Any, block: Any, args: Any, shared: Any = 0, stream: Any = None
     ) -> None:
         args = given_arguments(self.name, args)
-        imported = None if self._records else foreign_arrays.imported_launch(args)
-        if imported is not None:
-            own, adoption = imported
-            last = self._last(way)
-            with adoption.on_device():
-                launched(adoption, stream, lambda handle: last(grid, block, own, shared, handle))
-            return
         call = self._described(way, args, grid, block)
         with call.adoption.on_device():
             run = self._planned(call, self._specialized(call))

@@ -6,7 +6,8 @@ struct array {
     PyObject *object, *memory, *dtype; /* borrowed */
     uintptr_t address;
     const int64_t *shape, *strides;
-    int ndim, unit; /* of the strides (bytes): 1, and of another library's the size of an element */
+    int ndim, unit; /* of the strides (bytes): 1, and of a table's the size of an element */
+    int64_t item;   /* that size (bytes), of another library's */
     int device;     /* of another library's */
     int is_in_order, is_writable, is_foreign;
 };
@@ -22,7 +23,8 @@ struct call {
     int dtypes_at[MOST_LEAVES], dtype_count;
     const struct library *library; /* whose some of the arrays are; NULL: all are the backend's own */
     int64_t device;                /* of all arrays then, or -1 */
-    int has_own;                   /* whether there are arrays of the backend's own */
+    const struct importer *importer; /* of those that are imported for this call, or NULL */
+    int has_own;                   /* whether there are arrays of the backend's own, or imported ones */
 };
 
 /* What a step says: go on, an exception is set, do it in Python, another launcher's, no plan. */
@@ -32,6 +34,7 @@ enum step { GO, FAILED, SLOW, MISSED };
 static void begin_call(struct call *c) {
     c->owned_count = c->word_count = c->dtype_count = c->has_own = 0;
     c->library = NULL;
+    c->importer = NULL;
     c->device = -1;
 }
 
@@ -173,7 +176,9 @@ static inline int read_own(const struct layout *layout, PyObject *object, struct
     return 1;
 }
 
+#include "launcher_views.h"
 #include "launcher_exchange.h"
+#include "launcher_imports.h"
 
 /* Reads where an array lies and, where there are plans, what it is. */
 static enum step read_array(Launcher *l, struct call *c, int index) {
@@ -181,14 +186,21 @@ static enum step read_array(Launcher *l, struct call *c, int index) {
     struct array *array = &c->arrays[index];
     PyObject *object = array->object = c->values[index];
     int64_t device;
-    array->is_foreign = (PyObject *)Py_TYPE(object) != leaf->type;
+    array->is_foreign = !is_view(object) && (PyObject *)Py_TYPE(object) != leaf->type;
     if (array->is_foreign) {
         enum step step = read_foreign(l, c, leaf, array);
         if (step != GO) return step;
         device = array->device;
     } else {
-        if (!(l->is_numpy ? read_own(NULL, object, array) : read_own(&l->layout, object, array))) return SLOW;
-        if (l->device_of && !own(c, Py_NewRef(array->memory))) return slowly();
+        if (is_view(object))
+            *array = ((View *)object)->array;
+        else if (!read_own(l->is_numpy ? NULL : &l->layout, object, array))
+            return SLOW;
+        array->object = object;
+        device = array->is_foreign ? array->device : 0;
+        if (array->is_foreign && (leaf->is_written || l->is_grid) && (!array->is_writable || is_broadcast(array)))
+            return MISSED; /* Python refuses it */
+        if (l->device_of && !array->is_foreign && !own(c, Py_NewRef(array->memory))) return slowly();
         /* What is equal to a dtype that is kept need not be kept once more. */
 #ifdef Py_GIL_DISABLED
         int is_kept = 0;
@@ -211,8 +223,8 @@ static enum step read_array(Launcher *l, struct call *c, int index) {
 
 /* Whether an argument is an array of another library's instead of the backend's own. All that are no such ones are
  * of one library, whose stream has to be the backend's where there are both: else their work has to be ordered. */
-static int is_foreign(Launcher *l, struct call *c, const struct node *node, PyObject *value) {
-    if (node->leaf < 0 || l->leaves[node->leaf].marshal != ADDRESS || !l->dlpack_devices[0]) return 0;
+static int is_foreign(Launcher *l, struct call *c, PyObject *value) {
+    if (!l->dlpack_devices[0]) return 0;
     const struct library *library = library_of(Py_TYPE(value));
     if (!library || (c->library && c->library != library)) return 0;
     c->library = library;
@@ -222,7 +234,19 @@ static int is_foreign(Launcher *l, struct call *c, const struct node *node, PyOb
 /* Takes an argument apart; a type that differs is for another launcher. */
 static enum step take(Launcher *l, struct call *c, const struct node *node, PyObject *value) {
     if ((PyObject *)Py_TYPE(value) != node->type) {
-        if (!is_foreign(l, c, node, value)) return MISSED;
+        if (node->leaf < 0 || l->leaves[node->leaf].marshal != ADDRESS) return MISSED;
+        const struct importer *importer = l->dlpack_devices[0] ? importer_of(Py_TYPE(value), (PyObject *)node->type) : NULL;
+        if (importer && (l->stream_function || !importer->stream_function)) { /* else it records */
+            if (c->importer && c->importer != importer) return MISSED;
+            c->importer = importer;
+            value = import_view(importer, value);
+            if (!value) return PyErr_Occurred() ? FAILED : MISSED;
+            if (!own(c, value)) return slowly();
+        }
+        if (is_view(value) && ((View *)value)->kind == (PyObject *)node->type)
+            c->has_own = 1;
+        else if (!is_foreign(l, c, value))
+            return MISSED;
     } else if (node->leaf >= 0) {
         c->has_own |= l->leaves[node->leaf].marshal == ADDRESS;
     }
@@ -253,6 +277,7 @@ static enum step call_for_number(PyObject *function, int64_t *number) {
 static enum step read_arguments(Launcher *l, struct call *c) {
     unsigned every = 0;
     int read = 0;
+    if (c->library && c->importer) return MISSED;
     if (c->library) {
         enum step step = check_writes(l, c);
         if (step != GO) return step;

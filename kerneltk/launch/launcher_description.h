@@ -145,8 +145,11 @@ static PyTypeObject *plan_type, *launcher_type;
     name(str_nin, "nin") name(str_dispatcher, "_dispatcher") name(str_recent, "recent")                  \
     name(str_launch, "_launch") name(str_shortcut, "_shortcut") name(str_shortcut_out, "_shortcut_out")  \
     name(str_out, "out") name(str_call, "__call__") name(str_common_call, "_common_call")                \
-    name(str_call_kind, "_call_kind")
+    name(str_call_kind, "_call_kind") name(str_cuda_interface, "__cuda_array_interface__")                \
+    name(str_itemsize, "itemsize") name(str_dlpack, "__dlpack__") name(str_stream, "stream")              \
+    name(str_max_version, "max_version")
 #define DECLARE(name, value) static PyObject *name;
 NAMES(DECLARE)
 #undef DECLARE
-static PyObject *number_zero;
+static PyObject *number_zero, *number_one;
+static PyObject *dl_words, *dl_version; /* of calls of `__dlpack__` */

@@ -25,7 +25,7 @@ struct dl_table {
     int (*current_stream)(int device_type, int32_t device, void **stream);
 };
 
-enum { DL_MAJOR = 1, DL_FLOAT = 2, DL_COMPLEX = 5, DL_CODES = 32, DL_SIZES = 5 };
+enum { DL_CPU = 1, DL_MAJOR = 1, DL_FLOAT = 2, DL_COMPLEX = 5, DL_CODES = 32, DL_SIZES = 5 };
 
 /* ---- libraries ---- */
 
@@ -123,7 +123,7 @@ static int may_write(const struct library *library, PyObject *object) {
 
 /* Whether the elements lie in the order of C (or Fortran), without gaps. */
 static int is_contiguous(const struct array *array, int is_fortran) {
-    int64_t step = 1;
+    int64_t step = array->item / array->unit;
     for (int k = 0; k < array->ndim; ++k)
         if (!array->shape[k]) return 1;
     for (int k = 0; k < array->ndim; ++k) {
@@ -135,7 +135,7 @@ static int is_contiguous(const struct array *array, int is_fortran) {
 }
 
 static int64_t bytes_of(const struct array *array) {
-    int64_t bytes = array->unit;
+    int64_t bytes = array->item;
     for (int k = 0; k < array->ndim; ++k) bytes *= array->shape[k];
     return bytes;
 }
@@ -188,6 +188,7 @@ static enum step read_foreign(Launcher *l, struct call *c, const struct leaf *le
     array->ndim = tensor.ndim;
     array->device = tensor.device_id;
     array->unit = tensor.bits / 8;
+    array->item = array->unit;
     array->is_writable = 1;
     if (!tensor.data && bytes_of(array)) return MISSED; /* wrapped, or without memory */
     if (leaf->is_written && is_broadcast(array)) return MISSED; /* Python refuses it */

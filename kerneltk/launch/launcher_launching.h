@@ -418,6 +418,7 @@ static enum step launch_by(Launcher *l, struct call *c, Plan *p, PyObject *const
     enum step step = check_arrays(l, c, p);
     if (step != GO) return step;
     /* What is allocated for another stream than the library's is ordered by Python, and so are several libraries. */
+    if (c->importer && stream != Py_None) return MISSED;
     if (c->library && stream != Py_None && (l->output_count || c->has_own)) return MISSED;
     if (l->is_grid) {
         step = find_shape(p, shape[0], shape[1], shape[2], launch.shape);

@@ -82,12 +82,6 @@ static int read_indices(PyObject *tuple, int *indices, int *count, int limit) {
     return 1;
 }
 
-static int read_layout(PyObject *given, struct layout *layout) {
-    return given == Py_None ||
-           PyArg_ParseTuple(given, "OOnnnnnn", &layout->kind, &layout->memory_kind, &layout->dtype, &layout->shape,
-                            &layout->strides, &layout->memory, &layout->address, &layout->contiguous);
-}
-
 static PyObject *or_null(PyObject *object) { return object == Py_None ? NULL : object; }
 
 /* Launcher(kept): a tuple of what follows, which `kerneltk.launch.compiled` arranges. */

@@ -189,6 +189,7 @@ static enum step check_arrays(Launcher *l, struct call *c, const Plan *p) {
         const struct array *array = &c->arrays[k];
         if (leaf->marshal != ADDRESS || !leaf->guards || !leaf->is_given) continue;
         PyObject *object = array->object;
+        if (is_view(object) && !array->is_foreign) return SLOW;
         if (leaf->guards & SAME_DTYPE && !is_guarded_dtype(leaf, array->dtype)) return SLOW;
         if (leaf->guards & HAS_MEMORY && !array->address) return SLOW;
         if (array->address & leaf->address_unit) return SLOW;

@@ -12,6 +12,7 @@ struct shortcut_argument {
     PyObject *shape;        /* a tuple; None: any */
     PyObject *layout; /* the strides, of another library's in elements; whether it is in the order of C; None: any */
     int is_foreign, device_type, device; /* of another library's array, its memory */
+    const struct importer *importer;     /* of one without a table */
 };
 
 struct distance { /* of an array that is written to and another one, between which they would overlap */
@@ -32,6 +33,7 @@ typedef struct {
     Py_ssize_t distance_count;
     struct distance *distances;
     const struct library *library; /* whose arrays are among the arguments, or NULL */
+    const struct importer *importer; /* of all that are imported, or NULL */
     struct layout layout;          /* of new arrays of the backend's own, where `new_array` makes them */
     PyObject *(*new_array)(PyObject *kind, const void *shape, PyObject *dtype, PyObject *none); /* or NULL */
 } Shortcut;
@@ -64,7 +66,7 @@ static int is_like_foreign(const Shortcut *s, const struct shortcut_argument *kn
         array->shape = tensor.shape;
         array->strides = tensor.strides;
         array->ndim = tensor.ndim;
-        array->unit = tensor.bits / 8;
+        array->item = array->unit = tensor.bits / 8;
         array->address = (uintptr_t)tensor.data + tensor.byte_offset;
         array->dtype = dtype_for(s->library, &tensor);
         is_known = !array->dtype ? -1
@@ -87,6 +89,11 @@ static const struct layout *layout_of(const Shortcut *s) { return s->layout.kind
 /* Whether a shortcut is for an argument; -1 with an exception. */
 static int is_of_kind(const Shortcut *s, Py_ssize_t index, PyObject *given, uintptr_t *address) {
     const struct shortcut_argument *known = &s->arguments[index];
+    if (known->importer && is_imported(given)) {
+        struct array imported = ((View *)given)->array;
+        address[index] = imported.address;
+        return is_like(known, &imported) && (!known->is_written || (imported.is_writable && !is_broadcast(&imported)));
+    }
     if ((PyObject *)Py_TYPE(given) != known->type) return 0;
     if (PyTuple_GET_SIZE(known->constant)) return PyTuple_GET_ITEM(known->constant, 0) == given;
     if (!known->dtype) return 1;
@@ -162,23 +169,37 @@ static enum step make_new(const Shortcut *s, PyObject *described, int intercepte
 static int make_call(PyObject *call, PyObject **values, Py_ssize_t count) {
     PyObject *run = PyTuple_GET_ITEM(call, 0), *operands = PyTuple_GET_ITEM(call, 1), *given[MOST_LEAVES + 2];
     PyObject *options = PyTuple_GET_ITEM(call, 2), *slots = PyTuple_GET_ITEM(call, 3), *all = NULL;
-    Py_ssize_t taken = 1, slot_count = PyTuple_GET_SIZE(slots);
+    Py_ssize_t taken = operands == Py_None ? 1 : PyTuple_GET_SIZE(operands), slot_count = PyTuple_GET_SIZE(slots);
+    run = PyList_CheckExact(run) ? PyList_GetItemRef(run, taken) : Py_NewRef(run);
+    if (!run) return 0;
+    int takes_views = Py_IS_TYPE(run, launcher_type) || Py_IS_TYPE(run, viewing_type);
+    for (Py_ssize_t k = 0; !takes_views && k < (operands == Py_None ? count : taken); ++k) {
+        PyObject **value = &values[operands == Py_None ? k : PyLong_AsSsize_t(PyTuple_GET_ITEM(operands, k))];
+        if (!*value || !is_view(*value)) continue;
+        PyObject *array = as_array(*value);
+        if (array) Py_SETREF(*value, array);
+        if (!array) {
+            Py_DECREF(run);
+            return 0;
+        }
+    }
     if (operands == Py_None) {
         all = PyTuple_New(count);
         for (Py_ssize_t k = 0; all && k < count; ++k) PyTuple_SET_ITEM(all, k, Py_NewRef(values[k] ? values[k] : Py_None));
-        if (!all) return 0;
         given[0] = all;
     } else {
-        taken = PyTuple_GET_SIZE(operands);
         for (Py_ssize_t k = 0; k < taken; ++k) given[k] = values[PyLong_AsSsize_t(PyTuple_GET_ITEM(operands, k))];
     }
-    run = PyList_CheckExact(run) ? PyList_GetItemRef(run, taken) : Py_NewRef(run);
     if (PyTuple_GET_SIZE(options)) {
         given[taken++] = Py_None; /* the stream */
         given[taken++] = PyTuple_GET_ITEM(options, 0);
     }
-    PyObject *result = run ? PyObject_Vectorcall(run, given, (size_t)taken, NULL) : NULL;
-    Py_XDECREF(run);
+    PyObject *result = NULL;
+    if (Py_IS_TYPE(run, viewing_type))
+        result = make_view((Viewing *)run, given[0]);
+    else if (given[0] || taken == 0)
+        result = PyObject_Vectorcall(run, given, (size_t)taken, NULL);
+    Py_DECREF(run);
     Py_XDECREF(all);
     if (result && slot_count > 1 && (!PyTuple_Check(result) || PyTuple_GET_SIZE(result) != slot_count)) {
         Py_CLEAR(result);
@@ -216,39 +237,56 @@ static enum step execute(const Shortcut *s, PyObject *const *args, PyObject **re
     }
     for (Py_ssize_t k = 0; step == GO && k < PyTuple_GET_SIZE(calls); ++k)
         if (!make_call(PyTuple_GET_ITEM(calls, k), values, count)) step = FAILED;
-    if (step == GO) *result = Py_NewRef(at < 0 || !values[at] ? Py_None : values[at]);
+    if (step == GO) *result = as_array(at < 0 || !values[at] ? Py_None : values[at]);
     for (Py_ssize_t k = 0; k < count; ++k) Py_XDECREF(values[k]);
     if (values != few) PyMem_Free(values);
     return step;
 }
 
-static PyObject *call_shortcut(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {
-    Shortcut *s = (Shortcut *)self;
-    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
-    PyObject *given[MOST_LEAVES], *result = NULL;
+/* Calls what a shortcut is for: MISSED before anything is launched, where it is for other arguments. */
+static enum step call_known(Shortcut *s, PyObject *const *args, Py_ssize_t count, PyObject **result) {
+    PyObject *given[MOST_LEAVES];
     uintptr_t addresses[MOST_LEAVES];
-    if (!s->kept) return raise_collected();
-    int is_known = !names && count == s->count;
+    int is_known = 1;
     for (Py_ssize_t k = 0; is_known > 0 && k < count; ++k) is_known = is_of_kind(s, k, args[k], addresses);
     if (is_known > 0) is_known = has_names(s);
     if (is_known > 0) is_known = are_apart(s, addresses);
     if (is_known > 0 && s->guard) {
-        PyObject *said = PyObject_Vectorcall(s->guard, args, (size_t)count, NULL);
+        PyObject *said = call_with_arrays(s->guard, args, count);
         is_known = said ? PyObject_IsTrue(said) : -1;
         Py_XDECREF(said);
     }
-    if (is_known < 0) return NULL;
-    if (is_known && PyTuple_CheckExact(s->typed)) {
-        enum step step = execute(s, args, &result);
-        if (step != MISSED) return result;
-        is_known = 0;
-    }
-    if (!is_known) return PyObject_Vectorcall(s->otherwise, args, (size_t)count, names);
-    for (int k = 0; k < s->passed_count; ++k) given[k] = args[s->passed[k]];
+    if (is_known <= 0) return is_known < 0 ? FAILED : MISSED;
+    if (PyTuple_CheckExact(s->typed)) return execute(s, args, result);
     PyObject *run = PyList_CheckExact(s->typed) ? PyList_GetItemRef(s->typed, s->passed_count) : Py_NewRef(s->typed);
-    result = run ? PyObject_Vectorcall(run, given, (size_t)s->passed_count, NULL) : NULL;
+    for (int k = 0; k < s->passed_count; ++k) given[k] = args[s->passed[k]];
+    if (run && Py_IS_TYPE(run, launcher_type))
+        *result = PyObject_Vectorcall(run, given, (size_t)s->passed_count, NULL);
+    else if (run)
+        *result = call_with_arrays(run, given, s->passed_count);
     Py_XDECREF(run);
-    return result;
+    return *result ? GO : FAILED;
+}
+
+static PyObject *call_shortcut(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {
+    Shortcut *s = (Shortcut *)self;
+    Py_ssize_t count = PyVectorcall_NARGS(nargsf), taken = 0;
+    PyObject *own[MOST_LEAVES], *result = NULL;
+    if (!s->kept) return raise_collected();
+    enum step step = !names && count == s->count ? GO : MISSED;
+    for (; step == GO && s->importer && taken < count; taken += step == GO) {
+        const struct shortcut_argument *known = &s->arguments[taken];
+        int is_other = known->importer && (PyObject *)Py_TYPE(args[taken]) == known->type;
+        own[taken] = is_other ? import_view(known->importer, args[taken]) : Py_NewRef(args[taken]);
+        if (!own[taken]) step = PyErr_Occurred() ? FAILED : MISSED;
+    }
+    if (step == GO) step = call_known(s, s->importer ? own : args, count, &result);
+    if (step == GO && s->importer) {
+        if (!keep_imports(s->importer, own, count)) Py_CLEAR(result);
+        result = given_back(s->importer, result, own, count);
+    }
+    while (taken) Py_DECREF(own[--taken]);
+    return step == MISSED ? PyObject_Vectorcall(s->otherwise, args, (size_t)count, names) : result;
 }
 
 static int takes_so_many(PyObject *run, Py_ssize_t count) {
@@ -299,7 +337,10 @@ static PyObject *shortcut_new(PyTypeObject *type, PyObject *args, PyObject *word
         argument->dtype = done ? or_null(argument->dtype) : NULL;
         if (!done || !argument->is_foreign) continue;
         const struct library *library = library_of((PyTypeObject *)argument->type);
-        if (!library || (s->library && s->library != library)) {
+        const struct importer *importer = importer_of((PyTypeObject *)argument->type, s->layout.kind);
+        argument->importer = importer;
+        if (importer) s->importer = importer;
+        if (s->importer ? !importer || importer != s->importer || s->library : !library || (s->library && s->library != library)) {
             PyErr_SetString(PyExc_ValueError, "no library, or several");
             done = 0;
         }

@@ -81,6 +81,31 @@ class Call(NamedTuple):
     slots: tuple[int, ...]
 
 
+class Viewing(NamedTuple):
+    """What a call of a program makes a view by, where arrays lie alike: launchers of the extension
+    module read views without an array of the library's.
+
+    Parameters
+    ----------
+    make : callable
+        Returns the view of an array, as the library's.
+    offset : int
+        Bytes.
+    is_in_order : bool
+        Whether the elements are in the order of C, without gaps.
+    whole_shape, whole_strides, shape, strides : tuple of int
+        Of the arrays and of the view; strides in bytes.
+    """
+
+    make: Callable[[Any], Any]
+    offset: int
+    is_in_order: bool
+    whole_shape: tuple[int, ...]
+    whole_strides: tuple[int, ...]
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+
 class Steps(NamedTuple):
     """A program that a shortcut executes.
 
@@ -251,7 +276,14 @@ def shortcut_of(
     if isinstance(typed, Steps):
         foreign = next((kind for kind in kinds if kind.foreign), None)
         described_new = tuple(_new(array, foreign) for array in typed.new)
-        typed = typed.size, typed.constants, described_new, typed.calls, typed.result
+        kind = np.ndarray if layout is None else layout.kind
+        calls = tuple(
+            call._replace(run=module.Viewing(call.run.make, kind, layout, *call.run[1:]))
+            if isinstance(call.run, Viewing)
+            else call
+            for call in typed.calls
+        )
+        typed = typed.size, typed.constants, described_new, calls, typed.result
     made: Callable[..., Any] = module.Shortcut(
         tuple(described),
         tuple(passed),

@@ -47,7 +47,11 @@ class DryGpu:
     used : list of tuple
         ``("launch", device)`` and ``("scratch", device)``, with the current one.
     torch : module
+    stream_function : int
+        The address of what returns CuPy's current stream; 0 for none.
     """
+
+    stream_function = 0
 
     def __init__(self, patch: pytest.MonkeyPatch, devices: int = 1) -> None:
         import cupy
@@ -77,7 +81,7 @@ class DryGpu:
         patch.setattr(cupy.cuda, "Device", self._device)
         patch.setattr(cupy.cuda, "Event", lambda **options: SimpleNamespace(ptr=1, done=True))
         patch.setattr(cupy.cuda, "get_current_stream", self._current_stream)
-        patch.setattr(backend, "current_stream_function", lambda: 0)
+        patch.setattr(backend, "current_stream_function", lambda: self.stream_function)
         patch.setattr(cupy.cuda.driver, "launchKernel", self._launch)
         patch.setattr(streams, "stream_of", self._within)
         patch.setattr(streams, "_kept", deque())

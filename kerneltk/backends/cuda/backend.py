@@ -224,6 +224,11 @@ class CudaBackend:
                 f"  Hint: call inside 'with cupy.cuda.Device({own}):', or copy the array."
             )
 
+    def import_functions(self) -> tuple[int, int, Callable[[], int] | None, Callable[..., None]]:
+        """Return what `kerneltk.interop.exchange.Importer` has last, and its `keep`."""
+        attribute = _driver_symbol("cuPointerGetAttribute")
+        return current_stream_function(), attribute, self._device, partial(streams.keep, stream=0)
+
     def importing_stream(self, device: int) -> int:
         """Return the handle of CuPy's current stream on a device. Raises LaunchError while that is
         captured: a graph cannot wait for what another library has done.

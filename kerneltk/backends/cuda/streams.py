@@ -130,7 +130,7 @@ def ordered(homes: Sequence[Home], stream: int | None) -> Iterator[int]:
             _wait(home.stream, home.device, chosen, device)
         held = [home.kept for home in homes if home.kept is not None]
         if held and not is_capturing(chosen):
-            _keep(held, chosen)
+            keep(held, chosen)
 
 
 class _as_launch_errors:  # noqa: N801 (called as the function that it stands for)
@@ -249,7 +249,7 @@ _kept: deque[tuple[Any, list[Any]]] = deque()
 _keeping = lasting_lock()
 
 
-def _keep(values: list[Any], stream: int) -> None:
+def keep(values: list[Any], stream: int) -> None:
     """Keep values until a stream's work so far is done, and let go those whose work is."""
     event = cupy.cuda.Event(disable_timing=True)
     _runtime.eventRecord(event.ptr, stream)

@@ -17,7 +17,7 @@ from kerneltk.backends.base import ArrayAccess
 from kerneltk.core.arrays import c_strides, f_strides
 from kerneltk.core.records import record
 from kerneltk.interop.exchange import ExchangeLibrary
-from kerneltk.launch.shortcuts import Call, Kind, New, Steps, shortcut_of
+from kerneltk.launch.shortcuts import Call, Kind, New, Steps, Viewing, shortcut_of
 
 if TYPE_CHECKING:
     from kerneltk.fusion.trace.domains import Domain
@@ -101,13 +101,15 @@ class Repeated:
 class Called:
     """A call of a launcher, or of a function, and its results."""
 
-    __slots__ = ("_count", "_read", "is_kernel", "options", "reads", "run", "shape")
+    __slots__ = ("_count", "_read", "dtypes", "is_kernel", "options", "reads", "run", "shape")
 
     def __init__(
         self, run: Any, reads: Sequence[Reader], options: Reader | None, is_kernel: bool = True
     ) -> None:
         self.run, self.reads, self.options, self.is_kernel = run, reads, options, is_kernel
-        self.shape: Reader | None = None  # of its results, where they are in the order of C
+        # Of its results, where they are in the order of C.
+        self.shape: Reader | None = None
+        self.dtypes: Sequence[np.dtype[Any]] = ()
         self._read, self._count = all_read(reads), len(reads)
 
     def __call__(self, values: Values) -> Any:
@@ -154,9 +156,12 @@ class Viewed:
 
     def __call__(self, values: Values) -> Any:
         """Make the view."""
-        array = values[self.slot]
+        return self.of(values[self.slot], values)
+
+    def of(self, array: Any, values: Values | None = None) -> Any:
+        """The view of an array; a fixed one needs no values."""
         for function, operands in self.parts:
-            array = function(array, *[read(values) for read in operands])
+            array = function(array, *[read(values or []) for read in operands])
         return array
 
 
@@ -183,7 +188,8 @@ class Described:
         self._calls: list[Call] = []
         self._library = library
         self._known: dict[int, tuple[int, Reader]] = {}  # slots of what was read, by identity
-        self._layouts: Values = [without_memory(value) for value in values] if library else []
+        self._values = values
+        self._layouts: dict[int, Any] = {}  # of arrays without memory, by their slots
 
     def steps(
         self, run: Callable[..., Any], steps: Sequence[Action], structure: Callable[..., Reader]
@@ -215,9 +221,9 @@ class Described:
             self._calls.append(Call(call.run, operands, options, stored))
             if all(slot in self._own or slot in self._numbers for slot in operands):
                 self._own.update(stored)
-            if self._library and call.shape is not None:
-                for index in stored:
-                    self._layouts[index] = in_order(_known(call.shape), np.dtype("u1"), "C")
+            if type(call.shape) is Known:
+                for index, dtype in zip(stored, call.dtypes, strict=True):
+                    self._layouts[index] = in_order(call.shape.value, dtype, "C")
         elif self._library:
             raise _NotDescribedError
         elif type(call) is Repeated:
@@ -255,8 +261,6 @@ class Described:
 
     def _next(self) -> int:
         self._count += 1
-        if self._library:
-            self._layouts.append(None)
         return self._count - 1
 
     def _make(self, made: Made, slot: int) -> None:
@@ -266,30 +270,44 @@ class Described:
             return
         shape = _known(made.extents)
         self._new.append(New(slot, shape, made.dtype, made.order, made.empty))
-        if self._library:
-            self._layouts[slot] = in_order(shape, made.dtype, made.order)
+        self._layouts[slot] = in_order(shape, made.dtype, made.order)
 
     def _view(self, view: Viewed, slot: int) -> None:
-        if self._library is None or view.slot in self._own:
+        is_own = self._library is None or view.slot in self._own
+        whole = self._layout_of(view.slot) if view.is_fixed else None
+        if whole is None and is_own:
             at = view.slot
             for place, (function, operands) in enumerate(view.parts, 1):
                 made = slot if place == len(view.parts) else self._next()
                 given = (at, *map(self._slot_of, operands))
                 self._calls.append(Call(function, given, (), (made,)))
                 at = made
+        elif whole is None:
+            raise _NotDescribedError
+        else:
+            found = self._layouts[slot] = view.of(whole)
+            lies = whole.shape, whole.strides, found.shape, found.strides
+            offset = found.ctypes.data - whole.ctypes.data
+            make = view.of if is_own else self._view_of_library(found, offset)
+            run = Viewing(make, offset, found.flags.c_contiguous, *lies)
+            self._calls.append(Call(run, (view.slot,), (), (slot,)))
+        if is_own:
             self._own.add(slot)
-            return
-        whole = self._layouts[view.slot]
-        if self._library.view is None or whole is None or not view.is_fixed:
+
+    def _view_of_library(self, found: Any, offset: int) -> Callable[[Any], Any]:
+        """What makes such a view of an array of the library's."""
+        view = None if self._library is None else self._library.view
+        if view is None or any(step < 0 for step in found.strides):
             raise _NotDescribedError
-        found, size = view(self._layouts), whole.itemsize
-        if any(step < 0 for step in found.strides):
-            raise _NotDescribedError
-        strides = tuple(step // size for step in found.strides)
-        offset = (found.ctypes.data - whole.ctypes.data) // size
-        run = self._library.view(found.shape, strides, offset)
-        self._calls.append(Call(run, (view.slot,), (), (slot,)))
-        self._layouts[slot] = found
+        size = found.itemsize
+        return view(found.shape, tuple(step // size for step in found.strides), offset // size)
+
+    def _layout_of(self, slot: int) -> Any:
+        """An array without memory that lies as that of a slot; None where that is not known."""
+        if slot not in self._layouts and slot < len(self._values):
+            value = without_memory(self._values[slot])
+            self._layouts[slot] = value if type(value) is np.ndarray else None
+        return self._layouts.get(slot)
 
     def _slot_of(self, read: Reader) -> int:
         known = slot_read(read)

@@ -465,6 +465,7 @@ class _Execution:
             called = self._call(step.kernel, reads, words, options)
             if type(called) is Called:
                 called.shape = self._shape(outer)
+                called.dtypes = [node.dtype for node in step.nodes]
             return [storing(called, slots)]
         made: list[Action] = [
             (self._new(outer, node.dtype, order), slot)

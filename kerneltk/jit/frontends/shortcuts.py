@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from kerneltk.backends.base import Backend
+from kerneltk.jit.frontends.typed_kernel import TypedKernel
 from kerneltk.launch.compiled import dlpack_device
-from kerneltk.launch.dispatch import Call
+from kerneltk.launch.dispatch import Call, written_arguments
 from kerneltk.launch.shortcuts import Kind, shortcut_of
-
-if TYPE_CHECKING:
-    from kerneltk.jit.frontends.typed_kernel import TypedKernel
 
 
 class Specialized(NamedTuple):
@@ -51,10 +49,17 @@ def make_shortcut(
     foreign: dict[int, tuple[int, int]] = {}
     for k, own in enumerate(args):
         if own is not passed_args[k]:
-            memory = None if observes or not arrays[k] else dlpack_device(passed_args[k])
+            given_one, is_whole = passed_args[k], observes or not arrays[k]
+            memory = None if is_whole else dlpack_device(given_one, backend.array_type)
             if memory is None:
                 return None
             foreign[k] = memory
+    is_plain = type(typed) is TypedKernel
+    libraries = {type(passed_args[k]) for k in foreign}
+    # Results become arrays of one other library, one by one.
+    if (0, 0) in foreign.values() and (not is_plain or len(libraries) > 1):
+        return None
+    written = {*range(count, len(args)), *(written_arguments(typed, call.own) if foreign else ())}
     by_element = [k for k in range(count) if arrays[k] and not raw[k]]
     whole = [k for k in range(count) if arrays[k] and raw[k]]
     attributes: list[tuple[tuple[str, Any], ...]] = [()] * len(args)
@@ -86,16 +91,19 @@ def make_shortcut(
             type(passed_args[k]),
             arg.dtype if arrays[k] else None,
             attributes[k],
-            foreign=(*foreign[k], False, -1, None, None) if k in foreign else (),
+            foreign=(*foreign[k], k in written, -1, None, None) if k in foreign else (),
         )
         for k, arg in enumerate(args)
     ]
     passed = [k for k, arg in enumerate(args) if arg is not None]
     sized = [k for k, is_array in enumerate(arrays) if is_array]
+    run: Any = typed._inline_cache if is_plain else typed
+    if allocates:
+        run = _allocating(typed, backend, passed.index(whole[0]), dtypes)
     return shortcut_of(
         kinds,
         passed,
-        _allocating(typed, backend, passed.index(whole[0]), dtypes) if allocates else typed,
+        run,
         otherwise,
         backend.arrays,
         (lambda *args: all(0 < args[k].size < 2**31 for k in sized)) if observes else None,

@@ -12,7 +12,7 @@ from kerneltk.interop import exchange
 
 @pytest.fixture(autouse=True)
 def _nobody_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exchange, "_libraries", [])
+    monkeypatch.setattr(exchange, "_known", [])
     monkeypatch.setattr(exchange, "_readers", [])
 
 

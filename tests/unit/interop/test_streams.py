@@ -25,10 +25,9 @@ from kerneltk import (
     ReductionKernel,
     jit,
 )
+from kerneltk.backends import foreign_arrays
 from kerneltk.backends.cuda.backend import CudaBackend
-from kerneltk.cuda_cpp.kernel import RawDispatcher
 from kerneltk.interop.streams import stream_handle, stream_in_brackets
-from kerneltk.jit.launch.launcher import JitDispatcher
 
 from ..dry_gpu import CUPY, TORCH, DryGpu, gpu  # noqa: F401 (a fixture)
 from ..fake_torch import Tensor
@@ -317,31 +316,59 @@ def test_an_array_that_names_none(gpu: DryGpu, words: Any) -> None:  # noqa: F81
     assert order(gpu) == [("launch", CUPY), ("record", CUPY)]
 
 
+class DeviceNDArray(ByInterface):
+    """As numba's, whose work goes to the default stream."""
+
+    __module__ = "numba.cuda.devicearray"
+
+
+CURRENT = [CUPY]
+
+
+@ctypes.CFUNCTYPE(ctypes.c_ssize_t)
+def current_stream() -> int:
+    return CURRENT[0]
+
+
+@ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_int), ctypes.c_int, ctypes.c_size_t)
+def attribute(found: Any, number: int, address: int) -> int:
+    found[0] = {2: 2, 9: 0}[number]  # on the device that is there
+    return 0
+
+
+def address_of(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
 @each_front_end
 def test_numbas_arrays_go_to_numbas_stream(
     make: Any,
     gpu: DryGpu,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    class Device(ByInterface):
-        pass
+    gpu.stream_function = address_of(current_stream)
+    functions = gpu.stream_function, address_of(attribute), None, None
+    monkeypatch.setattr(CudaBackend, "import_functions", lambda self: functions)
+    launch, size, imported = make(), size_of_output(make), []
+    known = foreign_arrays._import_numba
 
-    Device.__module__ = "numba.cuda.devicearray"
-    launch, size, described = make(), size_of_output(make), []
-    for kind in (JitDispatcher, RawDispatcher):
-        known = kind._described
-        monkeypatch.setattr(
-            kind, "_described", lambda *args, known=known: described.append(0) or known(*args)
-        )
-    for _ in range(3):
-        launch(Device(4, stream=None), Device(size, stream=None))
-        assert launches(gpu) == [0]
+    def noted(value: Any) -> Any:
+        imported[-1] += 1
+        return known(value)
+
+    monkeypatch.setitem(foreign_arrays._importers, DeviceNDArray, noted)
+    for current, stream in ((CUPY, 0), (0, 0), (0, 0), (0, 0), (CUPY, 0)):
+        CURRENT[0] = gpu.current["cupy"] = current
+        imported.append(0)
+        launch(DeviceNDArray(4, stream=None), DeviceNDArray(size, stream=None))
+        assert launches(gpu) == [stream]
         gpu.log.clear()
-        assert len(described) in (0, 1)  # then the launcher is that of the imported arrays
-    launch(Device(4, stream=7), gpu.array(size))
+    assert imported[2:] == [0, 0, 2]  # by Python, where another stream is the current one
+    CURRENT[0] = 0
+    launch(DeviceNDArray(4, stream=7), gpu.array(size))
     assert order(gpu)[-2:] == [("record", 7), ("wait", CUPY)]
     with pytest.raises(ArgumentValueError, match="is written, but it is read-only"):
-        launch(Device(4, stream=None), Device(size, read_only=True, stream=None))
+        launch(DeviceNDArray(4, stream=None), DeviceNDArray(size, read_only=True, stream=None))
 
 
 class Exporter:

@@ -658,3 +658,49 @@ def test_results_where_torch_makes_tensors_without_memory(
             assert getattr(torch.func, name)(call)(one).item() == 50
         assert kernel(x).tolist() == (5 * x).tolist()
     assert seen[0] == seen[1]
+
+
+# -- a library without a table ---------------------------------------------------------------------
+
+
+class Fixed(Lent):
+    """An array that never changes, as JAX's."""
+
+
+def import_fixed(value: Any) -> foreign_arrays.Imported:
+    return foreign_arrays.Imported(np.from_dlpack(value), Fixed, lock=("it is fixed", "copy it."))
+
+
+def both_ways(x: Any, y: Any) -> Any:
+    return x[1:] + y[:-1], x, (x * y).T, x.shape[0]
+
+
+def test_arrays_without_a_table_are_imported_once_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    imported: list[Any] = []
+    monkeypatch.setitem(
+        foreign_arrays._importers, Fixed, lambda value: imported.append(0) or import_fixed(value)
+    )
+    words = exchange.DTYPES, exchange.dtype_of, 0, 0, None
+    exchange.tell_of(exchange.Importer(Fixed, np.ndarray, 1, np.from_dlpack, Fixed, None, *words))
+    own, copied = np.arange(12.0).reshape(4, 3), jit.kernel(lambda x, y: x * y + 1)
+    twice = kerneltk.ElementwiseKernel("T x", "T y", "y = 2 * x")
+    total = kerneltk.ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0")
+    fused, out = kerneltk.fuse(both_ways), np.zeros_like(own)
+    for k in range(4):
+        del imported[:]
+        x = Fixed(own + k)
+        first, again, turned, number = fused(x, Fixed(own))
+        assert again is x
+        assert number == 4
+        np.testing.assert_array_equal(first.array, own[1:] + k + own[:-1])
+        np.testing.assert_array_equal(turned.array, ((own + k) * own).T)
+        np.testing.assert_array_equal(copied(x, own).array, (own + k) * own + 1)
+        np.testing.assert_array_equal(twice(x).array, 2 * own + 2 * k)
+        assert twice(x, out) is out
+        assert total(x).array == (own + k).sum()
+        for write in (lambda: twice(own, x), lambda: copied(own, own, out=x)):  # noqa: B023
+            with pytest.raises(kerneltk.ArgumentValueError, match="it is fixed"):
+                write()
+        turned = Fixed(own.T[::-1])
+        np.testing.assert_array_equal(twice(turned).array, 2 * turned.array)
+    assert len(imported) == 2  # by Python, for the errors

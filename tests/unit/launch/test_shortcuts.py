@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from kerneltk.core.settings import get_settings
-from kerneltk.launch.shortcuts import Call, Distance, Kind, New, Steps, shortcut_of
+from kerneltk.launch.shortcuts import Call, Distance, Kind, New, Steps, Viewing, shortcut_of
 
 from .test_interpreter import ON_HOST
 
@@ -141,6 +141,27 @@ def test_programs_are_executed() -> None:
     assert way(call, X.astype(F8)) == "otherwise"
     nothing = steps._replace(run=lambda x: None, calls=(), result=-1)
     assert shortcut_of([Kind(np.ndarray, F4)], (0,), nothing, otherwise, ON_HOST)(x) is None
+
+
+def test_views_of_programs_are_the_librarys_where_no_launcher_takes_them() -> None:
+    """Of arrays that lie otherwise than those that are known, too, and of views."""
+    rows = Viewing(lambda a: a[1:], 12, True, (2, 3), (12, 4), (1, 3), (12, 4))
+    turned = Viewing(lambda a: a.T, 0, False, (1, 3), (12, 4), (3, 1), (4, 12))
+    steps = Steps(
+        lambda x: [x, x[1:], x[1:].T], 4, (), (),
+        (Call(rows, (0,), (), (1,)), Call(turned, (1,), (), (2,)),
+         Call(lambda values: [*values[:3]], None, (), (3,))),
+        3,
+    )  # fmt: skip
+    plain = np.arange(6, dtype=F4).reshape(2, 3)
+    for result in (3, 2):
+        own = steps if result == 3 else steps._replace(run=lambda x: x[1:].T, result=2)
+        call = shortcut_of([Kind(np.ndarray, F4)], (0,), own, otherwise, ON_HOST)
+        for x in (plain, plain[::-1], np.tile(plain, (2, 2))):
+            found = call(x)[2] if result == 3 else call(x)
+            assert type(found) is np.ndarray
+            assert np.shares_memory(found, x)
+            np.testing.assert_array_equal(found, x[1:].T)
 
 
 def test_large_programs_are_executed() -> None:

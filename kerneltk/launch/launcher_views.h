@@ -1,0 +1,150 @@
+/* Views of a program's arrays, and arrays of other libraries: launchers read them without an object of the backend's
+ * library, which takes CuPy 5 µs. A part of _launcher.c.
+ *
+ * They are values of launchers and programs only. What is no launcher gets an array, which is made then.
+ */
+
+struct importer;
+
+/* What makes a view of arrays that lie alike; `kerneltk.launch.shortcuts.Viewing` describes it. */
+typedef struct {
+    PyObject_HEAD
+    PyObject *kept; /* what is not counted below belongs to it */
+    PyObject *make, *kind; /* the library's own function of an array; the arrays' type */
+    struct layout layout;
+    int is_numpy, is_in_order;
+    Py_ssize_t whole_ndim, ndim;
+    long long offset; /* bytes */
+    int64_t *numbers; /* shape and strides (bytes) of the whole, then of the view */
+} Viewing;
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *of, *whole; /* a Viewing, and an array or a View; of other libraries', what keeps it, and the array */
+    PyObject *made;       /* the backend's own array, or NULL */
+    PyObject *kind;       /* the type of that */
+    const struct importer *importer; /* of other libraries', or NULL */
+    int64_t *numbers;                /* theirs: shape and strides */
+    struct array array;              /* has a reference to its dtype */
+} View;
+
+static PyTypeObject *viewing_type, *view_type;
+static PyObject *take_import(const View *view);
+
+static int is_view(const PyObject *value) { return Py_IS_TYPE(value, view_type); }
+
+/* The library's array for a view; all else as it is: a new reference. */
+static PyObject *as_array(PyObject *value) {
+    if (!is_view(value)) return Py_NewRef(value);
+    View *view = (View *)value;
+    if (!view->made && view->importer) {
+        view->made = take_import(view);
+    } else if (!view->made) {
+        PyObject *whole = as_array(view->whole);
+        view->made = whole ? PyObject_CallOneArg(((Viewing *)view->of)->make, whole) : NULL;
+        Py_XDECREF(whole);
+    }
+    return Py_XNewRef(view->made);
+}
+
+/* Calls a function that takes arrays alone. */
+static PyObject *call_with_arrays(PyObject *function, PyObject *const *args, Py_ssize_t count) {
+    PyObject *arrays[MOST_LEAVES + 2], *result = NULL;
+    Py_ssize_t given = 0;
+    while (given < count && (arrays[given] = as_array(args[given]))) ++given;
+    if (given == count) result = PyObject_Vectorcall(function, arrays, (size_t)count, NULL);
+    while (given) Py_DECREF(arrays[--given]);
+    return result;
+}
+
+/* A view of an array, or the library's where the array lies otherwise than those that are known. */
+static PyObject *make_view(Viewing *of, PyObject *whole) {
+    struct array array = {.object = whole};
+    size_t size = sizeof(int64_t) * (size_t)of->whole_ndim;
+    int is_known = is_view(whole) ? ((View *)whole)->kind == of->kind : (PyObject *)Py_TYPE(whole) == of->kind;
+    if (is_known && is_view(whole))
+        array = ((View *)whole)->array;
+    else if (is_known)
+        is_known = read_own(of->is_numpy ? NULL : &of->layout, whole, &array);
+    if (is_known && array.ndim == of->whole_ndim && !memcmp(array.shape, of->numbers, size) &&
+        !memcmp(array.strides, of->numbers + of->whole_ndim, size)) {
+        View *made = (View *)view_type->tp_alloc(view_type, 0);
+        if (!made) return NULL;
+        made->of = Py_NewRef((PyObject *)of);
+        made->whole = Py_NewRef(whole);
+        made->kind = of->kind;
+        array.dtype = Py_NewRef(array.dtype);
+        array.address += (uintptr_t)of->offset;
+        array.shape = of->numbers + 2 * of->whole_ndim;
+        array.strides = array.shape + of->ndim;
+        array.ndim = (int)of->ndim;
+        array.is_in_order = of->is_in_order;
+        made->array = array;
+        return (PyObject *)made;
+    }
+    PyObject *own = as_array(whole), *made = own ? PyObject_CallOneArg(of->make, own) : NULL;
+    Py_XDECREF(own);
+    return made;
+}
+
+static void view_dealloc(View *view) {
+    PyTypeObject *type = Py_TYPE(view);
+    Py_XDECREF(view->of);
+    Py_XDECREF(view->whole);
+    Py_XDECREF(view->made);
+    Py_XDECREF(view->array.dtype);
+    PyMem_Free(view->numbers);
+    type->tp_free(view);
+    Py_DECREF(type);
+}
+
+static int read_layout(PyObject *given, struct layout *layout) {
+    return given == Py_None ||
+           PyArg_ParseTuple(given, "OOnnnnnn", &layout->kind, &layout->memory_kind, &layout->dtype, &layout->shape,
+                            &layout->strides, &layout->memory, &layout->address, &layout->contiguous);
+}
+
+/* Viewing(make, kind, layout, offset, is_in_order, *numbers): four tuples of numbers. */
+static PyObject *viewing_new(PyTypeObject *type, PyObject *args, PyObject *words) {
+    PyObject *layout, *tuples[4];
+    Viewing *of = (Viewing *)type->tp_alloc(type, 0);
+    (void)words;
+    if (!of) return NULL;
+    of->kept = Py_NewRef(args);
+    int done = PyArg_ParseTuple(args, "OOOLpO!O!O!O!", &of->make, &of->kind, &layout, &of->offset, &of->is_in_order,
+                                &PyTuple_Type, &tuples[0], &PyTuple_Type, &tuples[1], &PyTuple_Type, &tuples[2],
+                                &PyTuple_Type, &tuples[3]) && read_layout(layout, &of->layout);
+    if (done) {
+        of->is_numpy = layout == Py_None;
+        of->whole_ndim = PyTuple_GET_SIZE(tuples[0]);
+        of->ndim = PyTuple_GET_SIZE(tuples[2]);
+        of->numbers = PyMem_Calloc(2 * (size_t)(of->whole_ndim + of->ndim) + 1, sizeof *of->numbers);
+        if (!of->numbers) PyErr_NoMemory();
+        int64_t *number = of->numbers;
+        for (int k = 0; number && k < 4; ++k)
+            for (Py_ssize_t j = 0; j < PyTuple_GET_SIZE(tuples[k & 2]) && j < PyTuple_GET_SIZE(tuples[k]); ++j)
+                *number++ = PyLong_AsLongLong(PyTuple_GET_ITEM(tuples[k], j));
+    }
+    if (PyErr_Occurred()) Py_CLEAR(of);
+    return (PyObject *)of;
+}
+
+static void viewing_dealloc(Viewing *of) {
+    PyTypeObject *type = Py_TYPE(of);
+    Py_XDECREF(of->kept);
+    PyMem_Free(of->numbers);
+    type->tp_free(of);
+    Py_DECREF(type);
+}
+
+static PyType_Slot viewing_slots[] = {{Py_tp_new, viewing_new}, {Py_tp_dealloc, viewing_dealloc}, {0, NULL}};
+static PyType_Slot view_slots[] = {{Py_tp_dealloc, view_dealloc}, {0, NULL}};
+
+static PyType_Spec viewing_spec = {
+    "kerneltk.launch._launcher.Viewing", sizeof(Viewing), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, viewing_slots,
+};
+
+static PyType_Spec view_spec = {
+    "kerneltk.launch._launcher.View", sizeof(View), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE, view_slots,
+};
