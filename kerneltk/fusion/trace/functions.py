@@ -412,30 +412,10 @@ def _spread(
     return finished(array, _kept(node, chosen.axes, bool(keepdims)), out)
 
 
-def _ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
-    high = _plain("max", a, axis, None, None, keepdims)
-    low = _plain("min", a, axis, None, None, keepdims)
-    return np.subtract(high, low, out=out)
-
-
 def _count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
     array = as_array(trace_of(a), a)
     truth = new_array(array.trace, array.trace.cast(array.node, _BOOL))
     return _plain("sum", truth, axis, _INDEX, None, keepdims)
-
-
-def _skipping(kind: str) -> Callable[..., Any]:
-    """A reduction that leaves NaN out."""
-
-    def reduce(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False,
-               ) -> Any:  # fmt: skip
-        array = as_array(trace_of(a), a)
-        if array.dtype.kind in "fc":
-            is_nan = np.isnan(array)
-            array = _choose(np.logical_not(is_nan), array, _NEUTRAL[kind], array.dtype)
-        return _plain(kind, array, axis, dtype, out, keepdims)
-
-    return reduce
 
 
 # -- functions of elements -----------------------------------------------------------------------
@@ -607,30 +587,6 @@ def _floats(array: LazyArray) -> Node:
     return array.trace.cast(array.node, kind)
 
 
-def _fix(x: Any, out: Any = None) -> Any:
-    return np.trunc(x, out=out)
-
-
-def _nan_to_num(
-    x: Any, copy: Any = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
-) -> Any:
-    array = as_array(trace_of(x), x)
-    if array.dtype.kind == "c":
-        raise unsupported("'nan_to_num' of complex numbers is not fused.")
-    if not copy:
-        raise unsupported("'nan_to_num' with 'copy=False' is not fused.",
-                          "write 'x[...] = np.nan_to_num(x)'.")  # fmt: skip
-    if array.dtype.kind != "f":
-        return _copy(array)
-    limits = np.finfo(array.dtype)
-    high = limits.max if posinf is None else posinf
-    low = limits.min if neginf is None else neginf
-    kind = array.dtype.type
-    found = _choose(np.logical_not(np.isnan(array)), array, kind(nan), array.dtype)
-    found = _choose(np.not_equal(found, kind(np.inf)), found, kind(high), array.dtype)
-    return _choose(np.not_equal(found, kind(-np.inf)), found, kind(low), array.dtype)
-
-
 def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     if not isinstance(dst, LazyArray):
         raise wrong_type("'copyto' writes to an array.")
@@ -641,21 +597,6 @@ def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -
     node = node_of(trace, operand, promoted([dst, operand])) if weak else as_array(trace, src).node
     node = without_leading_ones(trace, node, dst.ndim)
     into(dst, new_array(trace, node), where, casting)
-
-
-def _isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False) -> Any:
-    operand = as_operand(trace_of(a, b, rtol, atol), b)
-    # Differences of integers are not cut off.
-    if isinstance(operand, LazyArray):
-        b = operand.astype(np.float64) if operand.dtype.kind in "biu" else operand
-    elif isinstance(operand.value, int | np.integer | np.bool_):
-        b = b * 1.0
-    finite = np.isfinite(b)
-    close = np.less_equal(np.absolute(np.subtract(a, b)), atol + rtol * np.absolute(b))
-    found = np.logical_or(np.logical_and(close, finite), np.equal(a, b))
-    if equal_nan:
-        found = np.logical_or(found, np.logical_and(np.isnan(a), np.isnan(b)))
-    return found
 
 
 # -- views and new arrays ------------------------------------------------------------------------
@@ -680,23 +621,6 @@ def _expand_dims(a: Any, axis: Any) -> Any:
     places = {operator.index(k) % ndim for k in given}
     items = tuple(None if k in places else slice(None) for k in range(ndim))
     return array[items]
-
-
-def _moveaxis(a: Any, source: Any, destination: Any) -> Any:
-    array = as_array(trace_of(a), a)
-    sources = source if isinstance(source, tuple | list) else (source,)
-    places = destination if isinstance(destination, tuple | list) else (destination,)
-    taken = [array.axis(k) for k in sources]
-    order = [k for k in range(array.ndim) if k not in taken]
-    for place, k in sorted(zip([array.axis(p) for p in places], taken, strict=True)):
-        order.insert(place, k)
-    return array.transpose(*order)
-
-
-def _flip(m: Any, axis: Any = None) -> Any:
-    array = as_array(trace_of(m), m)
-    axes = array.axes(axis)
-    return array[tuple(slice(None, None, -1 if k in axes else None) for k in range(array.ndim))]
 
 
 def shape_from(shape: Any) -> Shape:
@@ -834,8 +758,7 @@ def _plain_name(name: str) -> Callable[..., Any]:
 
 _VIEWS: dict[str, Callable[..., Any]] = {
     "transpose": _transpose, "permute_dims": _transpose, "squeeze": _array_method("squeeze"),
-    "swapaxes": _array_method("swapaxes"), "expand_dims": _expand_dims, "moveaxis": _moveaxis,
-    "flip": _flip, "flipud": lambda m: _flip(m, 0), "fliplr": lambda m: _flip(m, 1),
+    "swapaxes": _array_method("swapaxes"), "expand_dims": _expand_dims,
     "broadcast_to": _broadcast_to, "broadcast_arrays": _broadcast_arrays,
     "matrix_transpose": lambda x: as_array(trace_of(x), x).mT,
 }  # fmt: skip
@@ -846,7 +769,7 @@ _REDUCTIONS: dict[str, Callable[..., Any]] = {
     "any": lambda a, axis=None, out=None, **o: _plain("any", a, axis, None, out, **o),
     "all": lambda a, axis=None, out=None, **o: _plain("all", a, axis, None, out, **o),
     "argmin": functools.partial(_arg, "argmin"), "argmax": functools.partial(_arg, "argmax"),
-    "mean": _mean, "ptp": _ptp, "var": functools.partial(_spread, root=False),
+    "mean": _mean, "var": functools.partial(_spread, root=False),
     "std": functools.partial(_spread, root=True),
 }  # fmt: skip
 
@@ -867,12 +790,11 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **_VIEWS,
     **_REDUCTIONS,
     "amin": _REDUCTIONS["min"], "amax": _REDUCTIONS["max"],
-    "count_nonzero": _count_nonzero, "nansum": _skipping("sum"), "nanprod": _skipping("prod"),
+    "count_nonzero": _count_nonzero,
     "where": _where, "clip": _clip, "round": _round, "around": _round,
     "astype": lambda x, dtype, /, *, copy=True, device=None: _astype(x, dtype, copy=copy),
     "copy": _copy, "copyto": _copyto, "real": _part("real"), "imag": _part("imag"),
-    "angle": _angle, "sinc": _of_floats(np.sinc), "i0": _of_floats(np.i0), "fix": _fix,
-    "nan_to_num": _nan_to_num, "isclose": _isclose,
+    "angle": _angle, "sinc": _of_floats(np.sinc), "i0": _of_floats(np.i0),
     "zeros_like": _like(0), "ones_like": _like(1), "empty_like": _like(_NO_VALUE),
     "full_like": _full_like,
     "shape": lambda a: as_array(trace_of(a), a).shape,
@@ -888,4 +810,3 @@ METHODS: dict[str, Callable[..., Any]] = {
     "copy": lambda a, order="C": _copy(a, order),
     "conj": _conjugate, "conjugate": _conjugate,
 }  # fmt: skip
-METHODS.pop("ptp")

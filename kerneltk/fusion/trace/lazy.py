@@ -442,7 +442,9 @@ class _Method(NumberFunction):
 def _number_operator(function: Callable[..., Any], own: Binary, swapped: bool) -> Binary:
     def apply(self: LazyNumber, other: Any) -> Any:
         found = self._by(function, other, swapped=swapped)
-        return own(self, other) if found is NotImplemented else found
+        if found is not NotImplemented or isinstance(other, list | tuple):  # which 'n' repeats
+            return found
+        return own(self, other)
 
     return apply
 
@@ -789,7 +791,7 @@ class LazyArray(Operators):
 
     def transpose(self, *axes: Any) -> LazyArray:
         """The axes in another order."""
-        if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], tuple | list)):
+        if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], tuple | list | np.ndarray)):
             axes = () if axes[0] is None else tuple(axes[0])
         if not axes:
             order = tuple(reversed(range(self.ndim)))
