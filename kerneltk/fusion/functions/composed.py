@@ -24,22 +24,6 @@ def _array(a: Any, *others: Any) -> LazyArray:
 # -- choices ---------------------------------------------------------------------------------------
 
 
-def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
-    conditions, choices = list(condlist), list(choicelist)
-    if len(conditions) != len(choices):
-        raise wrong_value("'select' takes as many choices as conditions.")
-    if not conditions:
-        raise wrong_value("'select' takes one condition or more.")
-    trace = trace_of(*conditions, *choices, default)
-    if any(as_array(trace, condition).dtype != bool for condition in conditions):
-        raise wrong_type("The conditions of 'select' are bools.", "compare: 'x != 0'.")
-    kind = np.result_type(*choices, default)
-    *values, found = (as_array(trace, item).astype(kind) for item in (*choices, default))
-    for condition, value in zip(reversed(conditions), reversed(values), strict=True):
-        found = np.where(condition, value, found)
-    return found
-
-
 def _take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     array, index = _array(arr, indices), _array(indices, arr)
     if index.dtype.kind not in "iu":
@@ -239,7 +223,7 @@ def _reduced(
 
 
 COMPOSED: dict[str, Any] = {
-    "select": _select, "choose": _choose, "take_along_axis": _take_along_axis,
+    "choose": _choose, "take_along_axis": _take_along_axis,
     "fill_diagonal": _fill_diagonal,
     "nanmax": _nan_extreme("max", -np.inf), "nanmin": _nan_extreme("min", np.inf),
     "nanmean": _nan_mean, "nanvar": _nan_spread("var"), "nanstd": _nan_spread("std"),

@@ -116,7 +116,7 @@ OWN_CODE: dict[str, Callable[..., Any]] = {
         "cumulative_prod", "cumulative_sum", "diff", "dsplit", "dstack", "fix", "flip", "fliplr",
         "flipud", "gradient", "hsplit", "hstack", "iscomplex", "isclose", "isneginf", "isposinf",
         "isreal", "moveaxis", "nan_to_num", "nanprod", "nansum", "outer", "polyval", "ptp",
-        "put_along_axis", "roll", "rot90", "split", "stack", "tensordot", "trapezoid", "trapz",
-        "tril", "triu", "unstack", "vsplit", "vstack",
+        "put_along_axis", "roll", "rot90", "select", "split", "stack", "tensordot", "trapezoid",
+        "trapz", "tril", "triu", "unstack", "vsplit", "vstack",
     )
 }  # fmt: skip

@@ -651,8 +651,14 @@ def _broadcast_arrays(*args: Any, subok: Any = False) -> Any:
 
 
 def _full(trace: Trace, shape: Shape, value: Any, dtype: np.dtype[Any]) -> LazyArray:
-    node = node_of(trace, as_operand(trace, value), dtype)
-    made = new_array(trace, View(dtype, shape, node, Broadcast(shape)) if shape else node)
+    operand = as_operand(trace, value)
+    if isinstance(operand, LazyArray):
+        node = trace.cast(operand.broadcast_to(shape).node, dtype)
+        node = Cast(dtype, shape, node)  # no view of it
+    else:
+        node = node_of(trace, operand, dtype)
+        node = View(dtype, shape, node, Broadcast(shape)) if shape else node
+    made = new_array(trace, node)
     trace.layouts.ask(made.node, "K")
     return no_scalar(made)
 
@@ -677,13 +683,9 @@ def empty(trace: Trace, shape: Shape, dtype: np.dtype[Any]) -> LazyArray:
 
 
 def filled(trace: Trace, shape: Shape, value: Any, dtype: Any) -> LazyArray:
-    """An array of one number."""
-    operand = as_operand(trace, value)
+    """An array of a value, of its dtype if none is given."""
     if dtype is None:
-        dtype = promoted([operand])
-    if isinstance(operand, LazyArray):
-        raise unsupported("An array cannot fill another in a fused function.",
-                          "write 'np.broadcast_to(x, shape)'.")  # fmt: skip
+        dtype = promoted([as_operand(trace, value)])
     return _full(trace, shape, value, np.dtype(dtype))
 
 
@@ -704,12 +706,8 @@ def _full_like(a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", sub
     array = as_array(trace, a)
     wanted = array.dtype if dtype is None else np.dtype(dtype)
     extents = array.extents if shape is None else shape_from(shape)
-    value = None if fill_value is _NO_VALUE else as_operand(trace, fill_value)
-    if value is None:
+    if fill_value is _NO_VALUE:
         made = empty(trace, extents, wanted)
-    elif isinstance(value, LazyArray):
-        node: Node = View(wanted, extents, trace.cast(value.node, wanted), Broadcast(extents))
-        made = no_scalar(new_array(trace, Cast(wanted, extents, node)))
     else:
         made = _full(trace, extents, fill_value, wanted)
     trace.layouts.ask(made.node, order, array.node)
