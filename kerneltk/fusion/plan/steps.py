@@ -78,6 +78,11 @@ class Leaf:
     shape: Shape
 
 
+def whole_leaf(array: int, node: Node, version: int = 0) -> Leaf:
+    """The array that holds a value."""
+    return Leaf(array, version, (), node.dtype, node.shape)
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class Operands:
     """What the bodies of one kernel read: arrays and numbers, each with a parameter."""
@@ -335,12 +340,28 @@ def _accumulated(library: Any, shape: Any, array: Any, ufunc: str, axis: int) ->
         function = library.cumsum if ufunc == "add" else library.cumprod
         # CuPy 14's scan along an axis has 32-bit indices: 2^31 elements are an illegal address.
         return function(array, axis if array.ndim > 1 else None, array.dtype)
-    from kerneltk.fusion.plan.running import RUNNING  # a plan may have none
-
     out = library.empty(shape, array.dtype)
     if array.size:
-        RUNNING[ufunc](library.moveaxis(array, axis, -1), out=library.moveaxis(out, axis, -1))
+        _running(ufunc)(library.moveaxis(array, axis, -1), out=library.moveaxis(out, axis, -1))
     return out
+
+
+@lru_cache
+def _running(ufunc: str) -> Any:
+    """``ufunc.accumulate`` along rows, one a thread; extremes are NaN from the first one on."""
+    from kerneltk.jit.frontends.vectorize import vectorize  # a plan may have none
+
+    combine = getattr(np, ufunc)
+
+    def running(x: Any, y: Any) -> None:
+        total = x[0]
+        y[0] = total
+        for i in range(1, x.shape[0]):
+            total = combine(total, x[i])
+            y[i] = total
+
+    running.__name__ = f"running_{ufunc}"
+    return vectorize(running, signature="(n)->(n)")
 
 
 def _key(given: Sequence[Any], key: Sequence[int | str | None]) -> tuple[Any, ...]:
