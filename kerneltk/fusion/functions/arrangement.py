@@ -122,8 +122,8 @@ def _reshape(a: Any, /, shape: Any = None, order: Any = "C", *, copy: Any = None
 
 
 def _reshape_method(a: LazyArray, *shape: Any, order: Any = "C", copy: Any = None) -> Any:
-    given = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
-    return _reshape(a, given, order, copy=copy)
+    is_whole = len(shape) == 1 and isinstance(shape[0], tuple | list | np.ndarray)
+    return _reshape(a, tuple(shape[0]) if is_whole else shape, order, copy=copy)
 
 
 def _reshaped(array: LazyArray, shape: Any) -> LazyArray:
@@ -312,108 +312,6 @@ def _tile(A: Any, reps: Any) -> Any:  # noqa: N803 (NumPy's name)
     return _new_shape(found, tuple(shape))
 
 
-# -- padded ----------------------------------------------------------------------------------------
-
-
-def _pairs(given: Any, ndim: int) -> list[tuple[Any, Any]]:
-    """A width or a value for each side of each axis, as 'pad' takes them."""
-    if isinstance(given, np.ndarray):
-        given = given.tolist()
-    if not isinstance(given, tuple | list):
-        return [(given, given)] * ndim
-    rows = [tuple(row) if isinstance(row, tuple | list) else row for row in given]
-    if not any(isinstance(row, tuple) for row in rows):
-        rows = [(rows[0], rows[-1])] if len(rows) <= 2 else rows
-    rows = rows * ndim if len(rows) == 1 else rows
-    if len(rows) != ndim or not all(isinstance(row, tuple) for row in rows):
-        raise wrong_value(f"'pad' takes two numbers for each of {ndim} axes.")
-    return [(row[0], row[-1]) for row in rows]
-
-
-def _pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
-    given = as_array(trace_of(array), array)
-    values = _pairs(options.pop("constant_values", 0), given.ndim)
-    if mode not in ("constant", "edge", "wrap", "reflect", "symmetric") or options:
-        raise unsupported(
-            f"'pad' with {', '.join([f'mode={mode!r}', *sorted(options)])} is not fused.",
-            "write 'out = np.empty(shape)', and each part of it: 'out[...] = ...'.",
-        )
-    if isinstance(pad_width, dict):
-        widths = [(0, 0)] * given.ndim
-        for axis, width in pad_width.items():
-            widths[given.axis(axis)] = _pairs(width, 1)[0]
-    else:
-        widths = _pairs(pad_width, given.ndim)
-    sizes = [tuple(map(operator.index, pair)) for pair in widths]
-    if any(width < 0 for pair in sizes for width in pair):
-        raise wrong_value("Widths of 'pad' cannot be negative.")
-    if mode == "constant":
-        return _padded_by_values(given, sizes, values)
-    found = given
-    for at, (before, after) in enumerate(sizes):
-        if before or after:
-            found = _padded_axis(found, at, before, after, mode)
-    return np.copy(given) if found is given else found
-
-
-def _padded_by_values(
-    array: LazyArray, sizes: Sequence[tuple[int, ...]], values: Sequence[tuple[Any, Any]]
-) -> LazyArray:
-    """The value of the last axis that is padded counts in corners, as in NumPy."""
-    trace = array.trace
-    shape = tuple(
-        applied(_sum, extent, constant(before), constant(after))
-        for extent, (before, after) in zip(array.extents, sizes, strict=True)
-    )
-    out = empty(trace, shape, array.dtype)
-    trace.layouts.ask(out.node, "A", array.node)
-    for at, ((before, after), pair) in enumerate(zip(sizes, values, strict=True)):
-        # Of the axes before, all; of those behind, what their values do not replace.
-        inner = [slice(a, -b or None) for a, b in sizes[at + 1 :]]
-        if before:
-            out[(*key_along(at, slice(None, before)), *inner)] = pair[0]
-        if after:
-            out[(*key_along(at, slice(-after, None)), *inner)] = pair[1]
-    out[tuple(slice(before, -after or None) for before, after in sizes)] = array
-    return out
-
-
-def _padded_axis(array: LazyArray, at: int, before: int, after: int, mode: str) -> LazyArray:
-    length = int(array.trace.guards.value(array.extents[at]))
-
-    def part(start: int | None, stop: int | None, step: int = 1) -> Any:
-        return array[key_along(at, slice(start, stop, step))]
-
-    most = {"wrap": length, "symmetric": length, "reflect": length - 1}.get(mode)
-    if length == 0 or (most is not None and max(before, after) > most):
-        raise unsupported(
-            f"'pad' with mode={mode!r} by more than the axis has is not fused.",
-            "pad twice, each time by less.",
-        )
-    if mode == "edge":
-        left, right = part(0, 1), part(length - 1, length)
-    elif mode == "wrap":
-        left, right = part(length - before, length), part(0, after)
-    else:
-        k = int(mode == "reflect")
-        left = part(k, before + k)[key_along(at, slice(None, None, -1))]
-        right = part(length - after - k, length - k)[key_along(at, slice(None, None, -1))]
-    out = _new_along(array, at, length + before + after)
-    if before:
-        out[key_along(at, slice(None, before))] = left
-    if after:
-        out[key_along(at, slice(before + length, None))] = right
-    out[key_along(at, slice(before, before + length))] = array
-    return out
-
-
-def _new_along(array: LazyArray, at: int, length: int) -> LazyArray:
-    shape = (*array.extents[:at], constant(length), *array.extents[at + 1 :])
-    out = empty(array.trace, shape, array.dtype)
-    array.trace.layouts.ask(out.node, "A", array.node)
-    return out
-
-
 # -- parts by their indices ------------------------------------------------------------------------
 
 
@@ -483,7 +381,7 @@ def _trace(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1, dtype: Any =
 
 ARRANGEMENT: dict[str, Any] = {
     "reshape": _reshape, "ravel": _ravel, "concatenate": _concatenate, "concat": _concatenate,
-    "repeat": _repeat, "tile": _tile, "pad": _pad, "diagonal": _diagonal, "diag": _diag,
+    "repeat": _repeat, "tile": _tile, "diagonal": _diagonal, "diag": _diag,
     "trace": _trace, "lib.stride_tricks.sliding_window_view": _windows,
 }  # fmt: skip
 ARRANGEMENT_METHODS: dict[str, Any] = {

@@ -164,20 +164,6 @@ def _einsum(subscripts: Any, *operands: Any, out: Any = None, optimize: Any = Fa
     return _result(made, out)
 
 
-def _kron(a: Any, b: Any) -> Any:
-    trace = trace_of(a, b)
-    one, other = as_array(trace, a), as_array(trace, b)
-    ndim = max(one.ndim, other.ndim)
-    one = one[(*[None] * (ndim - one.ndim), ...)] if one.ndim < ndim else one
-    other = other[(*[None] * (ndim - other.ndim), ...)] if other.ndim < ndim else other
-    left, right, shape = [], [], []
-    for i, j in zip(one.shape, other.shape, strict=True):
-        left += [slice(None), None]
-        right += [None, slice(None)]
-        shape.append(i * j)
-    return _reshape(np.multiply(one[tuple(left)], other[tuple(right)]), tuple(shape))
-
-
 # -- linear algebra --------------------------------------------------------------------------------
 
 
@@ -407,7 +393,7 @@ def _sorted(name: str) -> Any:
 _ACCUMULATED = (np.add, np.multiply, np.maximum, np.minimum)
 PRODUCTS: dict[str, Any] = {
     "matmul": matmul, "dot": _dot, "inner": _inner, "vdot": _vdot, "einsum": _einsum,
-    "kron": _kron, "average": _average, "cov": _cov,
+    "average": _average, "cov": _cov,
     "cumsum": _running("cumsum", np.add), "cumprod": _running("cumprod", np.multiply),
     "histogram": _histogram, "sort": _sorted("sort"), "argsort": _sorted("argsort"),
     "linalg.norm": _norm, "linalg.solve": _solve, "linalg.inv": _of_matrices("linalg.inv"),

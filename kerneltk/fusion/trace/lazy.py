@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import types
 import weakref
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -23,6 +24,7 @@ from kerneltk.fusion.trace.graph import (
     Slice,
     Transpose,
     ViewStep,
+    c_layout,
     viewed_again,
 )
 from kerneltk.fusion.trace.state import (
@@ -732,6 +734,10 @@ class LazyArray(Operators):
             raise unsupported(f"'{name}' of an array is not fused.", "use NumPy's functions.")
         if name.startswith("__"):
             raise AttributeError(name)
+        if name == "flags" and is_asked_inside(1):  # by NumPy's own code, for the order of a result
+            layout = self.trace.layouts.of(self.node)
+            is_reversed = self.ndim > 1 and layout == c_layout(self.ndim)[::-1]
+            return types.SimpleNamespace(fnc=is_reversed, contiguous=not is_reversed)
         return self.trace.handlers.method(self, name)
 
     @property
