@@ -69,6 +69,17 @@ def _number(array: LazyArray) -> Any:
     return np.logical_not(np.isnan(array)) if array.dtype.kind in "fc" else True
 
 
+def _is_infinity(value: float) -> Callable[..., Any]:
+    """As NumPy's tests of a sign's infinity, which ask for the sign: no vectors on CPU cores."""
+
+    def test(x: Any, out: Any = None) -> Any:
+        if _array(x, out).dtype.kind == "c":
+            raise wrong_type("Complex numbers have no signs.", "test a part: 'x.real'.")
+        return np.equal(x, value, out=out)
+
+    return test
+
+
 def _nan_extreme(name: str, least: float) -> Callable[..., Any]:
     def reduce(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
         array = _array(a)
@@ -227,6 +238,7 @@ COMPOSED: dict[str, Any] = {
     "fill_diagonal": _fill_diagonal,
     "nanmax": _nan_extreme("max", -np.inf), "nanmin": _nan_extreme("min", np.inf),
     "nanmean": _nan_mean, "nanvar": _nan_spread("var"), "nanstd": _nan_spread("std"),
+    "isposinf": _is_infinity(np.inf), "isneginf": _is_infinity(-np.inf),
     "cross": _cross, "linalg.cross": _cross,
     "searchsorted": _searchsorted, "digitize": _digitize, "interp": _interp,
     "convolve": _sliding("convolve", "full"), "correlate": _sliding("correlate", "valid"),

@@ -114,9 +114,9 @@ OWN_CODE: dict[str, Callable[..., Any]] = {
     for name in (
         "append", "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "column_stack",
         "cumulative_prod", "cumulative_sum", "diff", "dsplit", "dstack", "fix", "flip", "fliplr",
-        "flipud", "gradient", "hsplit", "hstack", "iscomplex", "isclose", "isneginf", "isposinf",
-        "isreal", "kron", "moveaxis", "nan_to_num", "nanprod", "nansum", "outer", "pad", "polyval",
-        "ptp", "put_along_axis", "roll", "rot90", "select", "split", "stack", "tensordot",
-        "trapezoid", "trapz", "tril", "triu", "unstack", "vsplit", "vstack",
+        "flipud", "gradient", "hsplit", "hstack", "iscomplex", "isclose", "isreal", "kron",
+        "moveaxis", "nan_to_num", "outer", "pad", "polyval", "ptp", "put_along_axis", "roll",
+        "rot90", "select", "split", "stack", "tensordot", "trapezoid", "trapz", "tril", "triu",
+        "unstack", "vsplit", "vstack",
     )
 }  # fmt: skip

@@ -418,6 +418,20 @@ def _count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
     return _plain("sum", truth, axis, _INDEX, None, keepdims)
 
 
+def _skipping(kind: str) -> Callable[..., Any]:
+    """A reduction that leaves NaN out."""
+
+    def reduce(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False,
+               ) -> Any:  # fmt: skip
+        array = as_array(trace_of(a), a)
+        if array.dtype.kind in "fc":
+            is_nan = np.isnan(array)
+            array = _choose(np.logical_not(is_nan), array, _NEUTRAL[kind], array.dtype)
+        return _plain(kind, array, axis, dtype, out, keepdims)
+
+    return reduce
+
+
 # -- functions of elements -----------------------------------------------------------------------
 
 
@@ -788,7 +802,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **_VIEWS,
     **_REDUCTIONS,
     "amin": _REDUCTIONS["min"], "amax": _REDUCTIONS["max"],
-    "count_nonzero": _count_nonzero,
+    "count_nonzero": _count_nonzero, "nansum": _skipping("sum"), "nanprod": _skipping("prod"),
     "where": _where, "clip": _clip, "round": _round, "around": _round,
     "astype": lambda x, dtype, /, *, copy=True, device=None: _astype(x, dtype, copy=copy),
     "copy": _copy, "copyto": _copyto, "real": _part("real"), "imag": _part("imag"),

@@ -55,7 +55,7 @@ def test_differences_and_sums(dtype: str) -> None:
             np.trapezoid(x, x * 2), np.polyval([1, 2.5], x), np.polyval(v[:3], x),
             np.cross(v[:3], x[:, :3]), np.cross(x[:3], x[3:6], axis=0),
             np.cumulative_sum(x, axis=0, include_initial=True), np.cumulative_prod(v),
-            np.isreal(x), np.iscomplex(x),
+            np.isreal(x), np.iscomplex(x), np.isposinf(v.real / 0), np.isneginf(v.real / -0.0),
         ]  # fmt: skip
 
     check(program, arrays_of(dtype, 6, 7), arrays_of(dtype, 7), 0.5, tolerance=1e-5)
