@@ -113,7 +113,7 @@ OWN_CODE: dict[str, Callable[..., Any]] = {
     name: _by_own_code(name)
     for name in (
         "append", "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "column_stack",
-        "cumulative_prod", "cumulative_sum", "diff", "dsplit", "dstack", "fix", "flip", "fliplr",
+        "cumulative_prod", "cumulative_sum", "diff", "dsplit", "dstack", "flip", "fliplr",
         "flipud", "gradient", "hsplit", "hstack", "iscomplex", "isclose", "isreal", "kron",
         "moveaxis", "nan_to_num", "outer", "pad", "polyval", "ptp", "put_along_axis", "roll",
         "rot90", "select", "split", "stack", "tensordot", "trapezoid", "trapz", "tril", "triu",

@@ -807,6 +807,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "astype": lambda x, dtype, /, *, copy=True, device=None: _astype(x, dtype, copy=copy),
     "copy": _copy, "copyto": _copyto, "real": _part("real"), "imag": _part("imag"),
     "angle": _angle, "sinc": _of_floats(np.sinc), "i0": _of_floats(np.i0),
+    "fix": lambda x, out=None: np.trunc(x, out=out),
     "zeros_like": _like(0), "ones_like": _like(1), "empty_like": _like(_NO_VALUE),
     "full_like": _full_like,
     "shape": lambda a: as_array(trace_of(a), a).shape,
