@@ -10,13 +10,13 @@ from typing import Any, Protocol
 from kerneltk.core.arrays import broadcast_shapes
 from kerneltk.core.structures import is_structure, items_of
 from kerneltk.elementwise import ElementwiseKernel
-from kerneltk.errors import ArgumentTypeError, ArgumentValueError
+from kerneltk.errors import ArgumentValueError
 from kerneltk.jit.frontends.kernel import ElementKernel
 from kerneltk.jit.source.syntax import own_nodes
 from kerneltk.launch.dispatch import CallDescription
-from kerneltk.operators.operands import Operand
+from kerneltk.operators.operands import Operand, operands_of
 from kerneltk.reduction import ReductionKernel
-from kerneltk.signature.parameters import NO_DEFAULT, Signature
+from kerneltk.signature.parameters import Signature
 from kerneltk.signature.resolve import normalize_axes, plain_axis
 
 
@@ -102,23 +102,7 @@ class ElementOperator:
         self._kernel = kernel
         self.name = kernel.name
         definition = kernel._definition
-        signature = definition.signature
-        operands = []
-        for path in definition.paths:
-            default = signature.parameters[path.name].default
-            if default is signature.empty:
-                default = NO_DEFAULT
-            elif not isinstance(default, bool | int | float | complex):
-                raise ArgumentTypeError(
-                    path.message(
-                        f"The default of parameter '{path.name}' is no number, and an operator "
-                        "takes arrays and numbers.",
-                        "call a function of the parameters that the operator has.",
-                    )
-                )
-            raw = path.name in kernel.raw
-            operands.append(Operand(path.name, None, default, raw, snippet=path.snippet))
-        self.inputs = tuple(operands)
+        self.inputs = operands_of(definition, kernel.raw)
         self._count = _returned(definition.source.node)
         names = ["out"] if self._count == 1 else [f"out{k}" for k in range(self._count)]
         self.outputs = tuple(Operand(name, is_written=True) for name in names)
