@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Protocol
 
 from kerneltk.core.arrays import broadcast_shapes
 from kerneltk.core.structures import is_structure, items_of
 from kerneltk.elementwise import ElementwiseKernel
-from kerneltk.errors import ArgumentValueError
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 from kerneltk.jit.frontends.kernel import ElementKernel
 from kerneltk.jit.source.syntax import own_nodes
 from kerneltk.launch.dispatch import CallDescription
-from kerneltk.operators.operands import Operand, operands_of
+from kerneltk.operators.operands import Operand
 from kerneltk.reduction import ReductionKernel
-from kerneltk.signature.parameters import Signature
+from kerneltk.signature.parameters import NO_DEFAULT, Signature
 from kerneltk.signature.resolve import normalize_axes, plain_axis
 
 
@@ -88,6 +88,28 @@ class ExpressionOperator:
     def call(self, args: Sequence[Any], options: dict[str, Any]) -> tuple[Any, ...]:
         """Call the kernel, and return its results."""
         return _arrays_of(self._kernel(*args, **options))
+
+
+def operands_of(definition: Any, raw: Collection[str] = ()) -> tuple[Operand, ...]:
+    """The parameters of a function in Python, of which some take whole arrays. Raises
+    ArgumentTypeError for a default that is no number.
+    """
+    found = []
+    for path in definition.paths:
+        default = definition.signature.parameters[path.name].default
+        if default is definition.signature.empty:
+            default = NO_DEFAULT
+        elif not isinstance(default, bool | int | float | complex):
+            raise ArgumentTypeError(
+                path.message(
+                    f"The default of parameter '{path.name}' is no number, and an operator takes "
+                    "arrays and numbers.",
+                    "call a function of the parameters that the operator has.",
+                )
+            )
+        is_raw = path.name in raw
+        found.append(Operand(path.name, None, default, is_raw, snippet=path.snippet))
+    return tuple(found)
 
 
 class ElementOperator:

@@ -46,28 +46,6 @@ class Operand:
         return render_message(sentence, *([self.snippet] if self.snippet else []), hint=hint)
 
 
-def operands_of(definition: Any, raw: Collection[str] = ()) -> tuple[Operand, ...]:
-    """The parameters of a function in Python, of which some take whole arrays. Raises
-    ArgumentTypeError for a default that is no number.
-    """
-    found = []
-    for path in definition.paths:
-        default = definition.signature.parameters[path.name].default
-        if default is definition.signature.empty:
-            default = NO_DEFAULT
-        elif not isinstance(default, bool | int | float | complex):
-            raise ArgumentTypeError(
-                path.message(
-                    f"The default of parameter '{path.name}' is no number, and an operator takes "
-                    "arrays and numbers.",
-                    "call a function of the parameters that the operator has.",
-                )
-            )
-        is_raw = path.name in raw
-        found.append(Operand(path.name, None, default, is_raw, snippet=path.snippet))
-    return tuple(found)
-
-
 def names_in(option: str, given: str | Iterable[str]) -> tuple[str, ...]:
     """The names that an option lists; one name stands for itself. Raises ArgumentTypeError for what
     is not a name.

@@ -255,11 +255,8 @@ class Planner:
         for step in steps:
             for leaf in step.leaves():
                 whole = Leaf(leaf.array, leaf.version, (), leaf.dtype, leaf.shape)
-                if (
-                    leaf.array not in targets
-                    and leaf.array < first
-                    and (leaf.array not in loop.arrays)
-                ):
+                is_old = leaf.array < first and leaf.array not in loop.arrays
+                if is_old and leaf.array not in targets:
                     operands.leaf(whole)
             for target in step.targets:
                 if not target.is_new and target.array not in loop.arrays:
@@ -796,29 +793,18 @@ class Planner:
                 left.append(root)
         if not left:
             return
-        shape = self._target_shape(left[0])
-        self._keep_small([root.node for root in left], shape)
+        shape, nodes = self._target_shape(left[0]), [root.node for root in left]
+        self._keep_small(nodes, shape)
         operands = Operands()
-        definition = elementwise_definition(
-            self._name, [root.node for root in left], shape, self.in_memory, operands
+        definition = elementwise_definition(self._name, nodes, shape, self.in_memory, operands)
+        allocates = (
+            all(root.target.is_new and root.target.order is None for root in left)
+            and is_covered(shape, operands)
+            and not self._has_turned(operands)
+            and self._trace.layouts.are_plain(nodes, operands.leaves.values())
         )
-        new = all(root.target.is_new and root.target.order is None for root in left)
-        covered = is_covered(shape, operands)
-        self._steps.append(
-            Step(
-                kernel_of(definition),
-                operands,
-                [root.target for root in left],
-                [root.node for root in left],
-                shape,
-                new
-                and covered
-                and not self._has_turned(operands)
-                and self._trace.layouts.are_plain(
-                    [root.node for root in left], operands.leaves.values()
-                ),
-            )
-        )
+        targets = [root.target for root in left]
+        self._steps.append(Step(kernel_of(definition), operands, targets, nodes, shape, allocates))
 
     # -- reductions ------------------------------------------------------------------------------
 

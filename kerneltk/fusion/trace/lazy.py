@@ -24,7 +24,6 @@ from kerneltk.fusion.trace.graph import (
     Slice,
     Transpose,
     ViewStep,
-    c_layout,
     viewed_again,
 )
 from kerneltk.fusion.trace.state import (
@@ -271,7 +270,11 @@ class LazyNumber(Operators):
     def __float__(self) -> float:
         # What comes from integers and extents alone may be constant: it rarely changes.
         value = self.symbol.value
-        if self._is_known or isinstance(value, int | np.integer) or not self._is_given:
+        if (
+            self._is_known
+            or isinstance(value, int | np.integer)
+            or not has_argument(self.symbol.expression)
+        ):
             return float(self.trace.guards.decide(float, self.symbol))
         raise unsupported(
             "A number that is an argument has no value while the function is traced.",
@@ -324,20 +327,15 @@ class LazyNumber(Operators):
         """Whether it has one value for good: blocks record once."""
         return self.trace.block is not None
 
-    @property
-    def _is_given(self) -> bool:
-        return has_argument(self.symbol.expression)
-
     def __getitem__(self, key: Any) -> Any:
         if not isinstance(self.symbol.value, np.generic):
             raise TypeError(f"'{type(self.symbol.value).__name__}' object is not subscriptable")
         return self._array[key]
 
-    def __copy__(self) -> LazyNumber:
+    def __copy__(self, *memo: Any) -> LazyNumber:
         return self
 
-    def __deepcopy__(self, memo: Any) -> LazyNumber:
-        return self
+    __deepcopy__ = __copy__
 
     def __round__(self, digits: Any = None) -> Any:
         return LazyNumber(self.trace, applied(round, self.symbol, constant(digits)))
@@ -652,17 +650,13 @@ class LazyArray(Operators):
             )
         object.__setattr__(self, name, value)
 
-    def __copy__(self) -> Any:
+    def __copy__(self, *memo: Any) -> Any:
         return np.copy(self, order="K")
 
-    def __deepcopy__(self, memo: Any) -> Any:
-        return np.copy(self, order="K")
-
-    def __reduce__(self) -> NoReturn:
+    def __reduce__(self, *protocol: Any) -> NoReturn:
         raise unsupported("A traced array cannot be pickled.", "return it from the function.")
 
-    def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        self.__reduce__()
+    __deepcopy__, __reduce_ex__ = __copy__, __reduce__
 
     def __round__(self, digits: Any = None) -> Any:
         if digits is not None and self.is_scalar:
@@ -735,8 +729,8 @@ class LazyArray(Operators):
         if name.startswith("__"):
             raise AttributeError(name)
         if name == "flags" and is_asked_inside(1):  # by NumPy's own code, for the order of a result
-            layout = self.trace.layouts.of(self.node)
-            is_reversed = self.ndim > 1 and layout == c_layout(self.ndim)[::-1]
+            order = self.trace.layouts.order(self.node)
+            is_reversed = self.ndim > 1 and order == (*reversed(range(self.ndim)),)
             return types.SimpleNamespace(fnc=is_reversed, contiguous=not is_reversed)
         return self.trace.handlers.method(self, name)
 
