@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
-import kerneltk
 from tests.unit.fusion.array_support import arrays_of, check
 
 
@@ -21,9 +19,3 @@ def test_arrangements() -> None:
         ]  # fmt: skip
 
     check(program, arrays_of(float, 6, 7), arrays_of(float, 7))
-
-
-def test_roll_by_a_float_is_refused_at_its_line() -> None:
-    with pytest.raises(kerneltk.UnsupportedError) as error:
-        kerneltk.fuse(lambda x, n: np.roll(x, n))(np.ones(3), 1.5)
-    assert "np.roll(x, n)" in str(error.value)
