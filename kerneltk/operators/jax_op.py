@@ -247,12 +247,11 @@ class _JaxOperator:
         """The inputs in order, arrays as those of JAX, and the options."""
         operator = self._operator
         options: dict[str, Any] = {}
-        if not isinstance(operator, LaunchOperator):
-            if operator.has_axes:
-                options["keepdims"] = bool(named.pop("keepdims", False))
-                options["axis"] = plain_axis(named.pop("axis", None))
-            if operator.has_size and named.get("size") is not None:
-                options["size"] = int(named.pop("size"))
+        if operator.has_axes:
+            options["keepdims"] = bool(named.pop("keepdims", False))
+            options["axis"] = plain_axis(named.pop("axis", None))
+        if operator.has_size and named.get("size") is not None:
+            options["size"] = int(named.pop("size"))
         names = [operand.name for operand in operator.inputs]
         if len(args) > len(names):
             raise ArgumentTypeError(

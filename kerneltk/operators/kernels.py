@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Protocol
 
 from kerneltk.core.arrays import broadcast_shapes
@@ -90,6 +90,28 @@ class ExpressionOperator:
         return _arrays_of(self._kernel(*args, **options))
 
 
+def operands_of(definition: Any, raw: Collection[str] = ()) -> tuple[Operand, ...]:
+    """The parameters of a function in Python, of which some take whole arrays. Raises
+    ArgumentTypeError for a default that is no number.
+    """
+    found = []
+    for path in definition.paths:
+        default = definition.signature.parameters[path.name].default
+        if default is definition.signature.empty:
+            default = NO_DEFAULT
+        elif not isinstance(default, bool | int | float | complex):
+            raise ArgumentTypeError(
+                path.message(
+                    f"The default of parameter '{path.name}' is no number, and an operator takes "
+                    "arrays and numbers.",
+                    "call a function of the parameters that the operator has.",
+                )
+            )
+        is_raw = path.name in raw
+        found.append(Operand(path.name, None, default, is_raw, snippet=path.snippet))
+    return tuple(found)
+
+
 class ElementOperator:
     """A function of one element as an operator. Its results are called ``out``, or if there are
     several ``out0``, ``out1`` and so on.
@@ -102,23 +124,7 @@ class ElementOperator:
         self._kernel = kernel
         self.name = kernel.name
         definition = kernel._definition
-        signature = definition.signature
-        operands = []
-        for path in definition.paths:
-            default = signature.parameters[path.name].default
-            if default is signature.empty:
-                default = NO_DEFAULT
-            elif not isinstance(default, bool | int | float | complex):
-                raise ArgumentTypeError(
-                    path.message(
-                        f"The default of parameter '{path.name}' is no number, and an operator "
-                        "takes arrays and numbers.",
-                        "call a function of the parameters that the operator has.",
-                    )
-                )
-            raw = path.name in kernel.raw
-            operands.append(Operand(path.name, None, default, raw, snippet=path.snippet))
-        self.inputs = tuple(operands)
+        self.inputs = operands_of(definition, kernel.raw)
         self._count = _returned(definition.source.node)
         names = ["out"] if self._count == 1 else [f"out{k}" for k in range(self._count)]
         self.outputs = tuple(Operand(name, is_written=True) for name in names)

@@ -9,9 +9,9 @@ from typing import Any
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 from kerneltk.jit.frontends.rawkernel import JitKernel
+from kerneltk.operators.kernels import operands_of
 from kerneltk.operators.operands import Operand, check_known
 from kerneltk.raw import RawKernel
-from kerneltk.signature.parameters import NO_DEFAULT
 
 
 class LaunchOperator:
@@ -43,6 +43,7 @@ class LaunchOperator:
     A function takes some of the operator's inputs, by their names.
     """
 
+    has_axes = has_size = False
     returns = True
 
     def __init__(
@@ -101,10 +102,7 @@ class LaunchOperator:
             option: rule(values) if isinstance(rule, _Rule) else rule
             for option, rule in self._shape.items()
         }
-        left = iter(outputs)
-        arguments = tuple(
-            next(left) if p.name in self._makers else values[p.name] for p in self._parameters
-        )
+        arguments = tuple(self._arguments(values, outputs))
         self._kernel(shape["grid"], shape["block"], arguments, shared_mem=shape["shared_mem"])
 
     def written(
@@ -113,11 +111,12 @@ class LaunchOperator:
         """The inputs that a launch may write to; `args` are of `ArraySpec` and types of numbers."""
         if isinstance(self._kernel, RawKernel):
             return frozenset(operand.name for operand in self.inputs if operand.is_written)
-        values, left = self._named(args), iter(outputs)
-        arguments = [
-            next(left) if p.name in self._makers else values[p.name] for p in self._parameters
-        ]
+        arguments = self._arguments(self._named(args), outputs)
         return self._kernel.written_by(arguments) - self._makers.keys()
+
+    def _arguments(self, values: dict[str, Any], outputs: Sequence[Any]) -> list[Any]:
+        left = iter(outputs)
+        return [next(left) if p.name in self._makers else values[p.name] for p in self._parameters]
 
     def _named(self, args: Sequence[Any]) -> dict[str, Any]:
         return {operand.name: arg for operand, arg in zip(self.inputs, args, strict=True)}
@@ -148,17 +147,7 @@ def _parameters(kernel: RawKernel | JitKernel) -> tuple[Operand, ...]:
     and written to unless what they point to is const.
     """
     if not isinstance(kernel, RawKernel):
-        signature = kernel._definition.signature
-        operands = []
-        for path in kernel._definition.paths:
-            default = signature.parameters[path.name].default
-            if default is signature.empty:
-                default = NO_DEFAULT
-            elif not isinstance(default, bool | int | float | complex):
-                sentence = f"The default of parameter '{path.name}' is no number."
-                raise ArgumentTypeError(path.message(sentence))
-            operands.append(Operand(path.name, default=default, snippet=path.snippet))
-        return tuple(operands)
+        return operands_of(kernel._definition)
     declared = kernel._program.declared_parameters(kernel.name)
     if not declared or not all(parameter.name for parameter in declared):
         raise ArgumentTypeError(

@@ -79,10 +79,9 @@ class TorchCalls:
         self._is_tensor = tuple(operand.name not in numbers for operand in self._operands)
         self._check_effects()
         self._arguments = arguments_of(self._operands, numbers, self.mutated)
-        if not isinstance(operator, LaunchOperator):
-            pairs = zip(self._operands, self._is_tensor, strict=True)
-            all_raw = all(operand.is_raw for operand, is_tensor in pairs if is_tensor)
-            self._arguments += AXES * operator.has_axes + (SIZE,) * (operator.has_size and all_raw)
+        pairs = zip(self._operands, self._is_tensor, strict=True)
+        all_raw = all(operand.is_raw for operand, is_tensor in pairs if is_tensor)
+        self._arguments += AXES * operator.has_axes + (SIZE,) * (operator.has_size and all_raw)
         self._has_defaults = any(argument.default for argument in self._arguments)
         self.schema = schema_of(self._arguments, self.results)
         self._checked: set[tuple[Any, ...]] = set()

@@ -68,7 +68,6 @@ def backward_functions(
     kernel's operator, and what saves for that.
     """
     operator, is_number = calls.operator, calls.is_number
-    has_axes = not isinstance(operator, LaunchOperator) and operator.has_axes
     saved_tensors = [k for k in plan.saved_inputs if not is_number[k]]
 
     def save(ctx: Any, inputs: Sequence[Any], output: Any) -> None:
@@ -80,7 +79,7 @@ def backward_functions(
         ctx.numbers = {k: values[k] for k in plan.saved_inputs if is_number[k]}
         ctx.shapes = [values[k].shape for k in plan.gives]
         ctx.axes, ctx.whole, ctx.count = (), None, len(inputs)
-        if has_axes:
+        if operator.has_axes:
             ctx.whole = loop_shape(operator.inputs, values, options.get("size"))
             if not options["keepdims"]:
                 ctx.axes = reduced_axes(options.get("axis"), len(ctx.whole))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kerneltk.fusion.trace.creation import indices_of, key_along
-from kerneltk.fusion.trace.functions import FUNCTIONS, empty, shape_from
+from kerneltk.fusion.trace.functions import empty, shape_from
 from kerneltk.fusion.trace.graph import WHOLE, Call, Index, Node, Shape
 from kerneltk.fusion.trace.lazy import (
     LazyArray,
@@ -122,8 +122,8 @@ def _reshape(a: Any, /, shape: Any = None, order: Any = "C", *, copy: Any = None
 
 
 def _reshape_method(a: LazyArray, *shape: Any, order: Any = "C", copy: Any = None) -> Any:
-    given = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
-    return _reshape(a, given, order, copy=copy)
+    is_whole = len(shape) == 1 and isinstance(shape[0], tuple | list | np.ndarray)
+    return _reshape(a, tuple(shape[0]) if is_whole else shape, order, copy=copy)
 
 
 def _reshaped(array: LazyArray, shape: Any) -> LazyArray:
@@ -275,65 +275,7 @@ def _concatenate(
     return out
 
 
-def _stack(arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None,
-           casting: Any = "same_kind") -> Any:  # fmt: skip
-    parts = _arrays(arrays)
-    trace = parts[0].trace
-    for part in parts[1:]:
-        if not trace.same_shape(part.extents, parts[0].extents):
-            raise wrong_value("Arrays that are stacked must have one shape.")
-    found = [FUNCTIONS["expand_dims"](part, axis) for part in parts]
-    return _concatenate(found, axis, out, dtype=dtype, casting=casting)
-
-
-def _at_least(part: Any, ndim: int) -> LazyArray:
-    array = part
-    if ndim == 3:  # as 'atleast_3d'
-        array = array[None, :] if array.ndim == 1 else array
-        return array[..., None] if array.ndim == 2 else array  # type: ignore[no-any-return]
-    while array.ndim < ndim:
-        array = _reshaped(array, (1,)) if not array.ndim else array[None]
-    return array  # type: ignore[no-any-return]
-
-
-def _hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
-    parts = [_at_least(part, 1) for part in _arrays(tup)]
-    return _concatenate(parts, 0 if parts[0].ndim == 1 else 1, dtype=dtype, casting=casting)
-
-
-def _vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
-    return _concatenate([_at_least(p, 2) for p in _arrays(tup)], dtype=dtype, casting=casting)
-
-
-def _dstack(tup: Any) -> Any:
-    return _concatenate([_at_least(_at_least(part, 1), 3) for part in _arrays(tup)], 2)
-
-
-def _column_stack(tup: Any) -> Any:
-    return _concatenate([p if p.ndim > 1 else _at_least(p, 2).T for p in _arrays(tup)], 1)
-
-
-def _append(arr: Any, values: Any, axis: Any = None) -> Any:
-    return _concatenate([arr, values], axis)
-
-
-def _split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> Any:
-    array = as_array(trace_of(ary), ary)
-    at = array.axis(axis)
-    length = int(array.trace.guards.value(array.extents[at]))
-    given = indices_or_sections
-    if isinstance(given, tuple | list):
-        ends = [*map(operator.index, given), None]
-    else:
-        count = operator.index(given)
-        if count <= 0 or length % count:
-            raise wrong_value(f"An axis of {length} elements has no {count} equal parts.")
-        ends = [length // count * k for k in range(1, count + 1)]
-    starts = [None, *ends[:-1]]
-    return [array[key_along(at, slice(a, b))] for a, b in zip(starts, ends, strict=True)]
-
-
-# -- repeated and moved ----------------------------------------------------------------------------
+# -- repeated ------------------------------------------------------------------------------------
 
 
 def _repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
@@ -370,161 +312,7 @@ def _tile(A: Any, reps: Any) -> Any:  # noqa: N803 (NumPy's name)
     return _new_shape(found, tuple(shape))
 
 
-def _whole_number(name: str, value: Any) -> int:
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise wrong_type(f"'{name}' moves by integers.", "write 'int(n)'.") from None
-
-
-def _roll(a: Any, shift: Any, axis: Any = None) -> Any:
-    array = as_array(trace_of(a, *(shift if isinstance(shift, tuple) else (shift,))), a)
-    if axis is None:
-        flat = _ravel(array)
-        shape = tuple(plain_number(array.trace, extent) for extent in array.extents)
-        return _reshaped(_roll(flat, shift, 0), shape)
-    axes = axis if isinstance(axis, tuple | list) else (axis,)
-    shifts = shift if isinstance(shift, tuple | list) else (shift,)
-    if len(axes) != len(shifts):
-        axes = axes * len(shifts) if len(axes) == 1 else axes
-        shifts = shifts * len(axes) if len(shifts) == 1 else shifts
-    by_axis: dict[int, int] = {}
-    for one, other in zip(shifts, axes, strict=True):
-        at = array.axis(other)
-        by_axis[at] = by_axis.get(at, 0) + _whole_number("roll", one)
-    found: Any = np.copy(array, order="K")
-    for at, distance in by_axis.items():
-        length = int(array.trace.guards.value(array.extents[at]))
-        moved = distance % length if length else 0
-        if moved:
-            before = found
-            found = np.empty_like(before)
-            found[key_along(at, slice(moved, None))] = before[
-                key_along(at, slice(None, length - moved))
-            ]
-            found[key_along(at, slice(None, moved))] = before[
-                key_along(at, slice(length - moved, None))
-            ]
-    return found
-
-
-# -- padded ----------------------------------------------------------------------------------------
-
-
-def _pairs(given: Any, ndim: int) -> list[tuple[Any, Any]]:
-    """A width or a value for each side of each axis, as 'pad' takes them."""
-    if isinstance(given, np.ndarray):
-        given = given.tolist()
-    if not isinstance(given, tuple | list):
-        return [(given, given)] * ndim
-    rows = [tuple(row) if isinstance(row, tuple | list) else row for row in given]
-    if not any(isinstance(row, tuple) for row in rows):
-        rows = [(rows[0], rows[-1])] if len(rows) <= 2 else rows
-    rows = rows * ndim if len(rows) == 1 else rows
-    if len(rows) != ndim or not all(isinstance(row, tuple) for row in rows):
-        raise wrong_value(f"'pad' takes two numbers for each of {ndim} axes.")
-    return [(row[0], row[-1]) for row in rows]
-
-
-def _pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
-    given = as_array(trace_of(array), array)
-    values = _pairs(options.pop("constant_values", 0), given.ndim)
-    if mode not in ("constant", "edge", "wrap", "reflect", "symmetric") or options:
-        raise unsupported(
-            f"'pad' with {', '.join([f'mode={mode!r}', *sorted(options)])} is not fused.",
-            "write 'out = np.empty(shape)', and each part of it: 'out[...] = ...'.",
-        )
-    if isinstance(pad_width, dict):
-        widths = [(0, 0)] * given.ndim
-        for axis, width in pad_width.items():
-            widths[given.axis(axis)] = _pairs(width, 1)[0]
-    else:
-        widths = _pairs(pad_width, given.ndim)
-    sizes = [tuple(map(operator.index, pair)) for pair in widths]
-    if any(width < 0 for pair in sizes for width in pair):
-        raise wrong_value("Widths of 'pad' cannot be negative.")
-    if mode == "constant":
-        return _padded_by_values(given, sizes, values)
-    found = given
-    for at, (before, after) in enumerate(sizes):
-        if before or after:
-            found = _padded_axis(found, at, before, after, mode)
-    return np.copy(given) if found is given else found
-
-
-def _padded_by_values(
-    array: LazyArray, sizes: Sequence[tuple[int, ...]], values: Sequence[tuple[Any, Any]]
-) -> LazyArray:
-    """The value of the last axis that is padded counts in corners, as in NumPy."""
-    trace = array.trace
-    shape = tuple(
-        applied(_sum, extent, constant(before), constant(after))
-        for extent, (before, after) in zip(array.extents, sizes, strict=True)
-    )
-    out = empty(trace, shape, array.dtype)
-    trace.layouts.ask(out.node, "A", array.node)
-    for at, ((before, after), pair) in enumerate(zip(sizes, values, strict=True)):
-        # Of the axes before, all; of those behind, what their values do not replace.
-        inner = [slice(a, -b or None) for a, b in sizes[at + 1 :]]
-        if before:
-            out[(*key_along(at, slice(None, before)), *inner)] = pair[0]
-        if after:
-            out[(*key_along(at, slice(-after, None)), *inner)] = pair[1]
-    out[tuple(slice(before, -after or None) for before, after in sizes)] = array
-    return out
-
-
-def _padded_axis(array: LazyArray, at: int, before: int, after: int, mode: str) -> LazyArray:
-    length = int(array.trace.guards.value(array.extents[at]))
-
-    def part(start: int | None, stop: int | None, step: int = 1) -> Any:
-        return array[key_along(at, slice(start, stop, step))]
-
-    most = {"wrap": length, "symmetric": length, "reflect": length - 1}.get(mode)
-    if length == 0 or (most is not None and max(before, after) > most):
-        raise unsupported(
-            f"'pad' with mode={mode!r} by more than the axis has is not fused.",
-            "pad twice, each time by less.",
-        )
-    if mode == "edge":
-        left, right = part(0, 1), part(length - 1, length)
-    elif mode == "wrap":
-        left, right = part(length - before, length), part(0, after)
-    else:
-        k = int(mode == "reflect")
-        left = part(k, before + k)[key_along(at, slice(None, None, -1))]
-        right = part(length - after - k, length - k)[key_along(at, slice(None, None, -1))]
-    out = _new_along(array, at, length + before + after)
-    if before:
-        out[key_along(at, slice(None, before))] = left
-    if after:
-        out[key_along(at, slice(before + length, None))] = right
-    out[key_along(at, slice(before, before + length))] = array
-    return out
-
-
-def _new_along(array: LazyArray, at: int, length: int) -> LazyArray:
-    shape = (*array.extents[:at], constant(length), *array.extents[at + 1 :])
-    out = empty(array.trace, shape, array.dtype)
-    array.trace.layouts.ask(out.node, "A", array.node)
-    return out
-
-
 # -- parts by their indices ------------------------------------------------------------------------
-
-
-def _triangle(name: str) -> Any:
-    def part(m: Any, k: Any = 0) -> Any:
-        array = as_array(trace_of(m, k), m)
-        if not array.ndim:
-            raise wrong_value(f"'{name}' takes arrays of one dimension or more.")
-        trace = array.trace
-        rows, columns = indices_of(trace, array.extents[-2 if array.ndim > 1 else -1],
-                                   array.extents[-1])  # fmt: skip
-        inside = columns - rows <= k if name == "tril" else columns - rows >= k
-        return np.where(inside, array, array.dtype.type(0))
-
-    return part
 
 
 def _diagonal(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
@@ -591,39 +379,10 @@ def _trace(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1, dtype: Any =
     return np.sum(_diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype, out=out)
 
 
-def _diff(a: Any, n: Any = 1, axis: Any = -1, prepend: Any = None, append: Any = None) -> Any:
-    array = as_array(trace_of(a), a)
-    at = array.axis(axis)
-    ends = [None if end is None else _end(array, at, end) for end in (prepend, append)]
-    if any(end is not None for end in ends):
-        parts = [part for part in (ends[0], array, ends[1]) if part is not None]
-        array = _concatenate(parts, at)
-    count = operator.index(n)
-    if count < 0:
-        raise wrong_value("'diff' is repeated a number of times that is not negative.")
-    function = np.not_equal if array.dtype.kind == "b" else np.subtract
-    for _ in range(count):
-        array = function(
-            array[key_along(at, slice(1, None))], array[key_along(at, slice(None, -1))]
-        )
-    return array
-
-
-def _end(array: LazyArray, at: int, end: Any) -> LazyArray:
-    found = as_array(array.trace, end)
-    if found.ndim:
-        return found
-    shape = tuple(constant(1) if k == at else e for k, e in enumerate(array.extents))
-    return found.broadcast_to(shape)
-
-
 ARRANGEMENT: dict[str, Any] = {
     "reshape": _reshape, "ravel": _ravel, "concatenate": _concatenate, "concat": _concatenate,
-    "stack": _stack, "hstack": _hstack, "vstack": _vstack, "dstack": _dstack,
-    "column_stack": _column_stack, "append": _append, "split": _split, "repeat": _repeat,
-    "tile": _tile, "roll": _roll, "pad": _pad, "triu": _triangle("triu"),
-    "tril": _triangle("tril"), "diagonal": _diagonal, "diag": _diag, "trace": _trace,
-    "diff": _diff, "lib.stride_tricks.sliding_window_view": _windows,
+    "repeat": _repeat, "tile": _tile, "diagonal": _diagonal, "diag": _diag,
+    "trace": _trace, "lib.stride_tricks.sliding_window_view": _windows,
 }  # fmt: skip
 ARRANGEMENT_METHODS: dict[str, Any] = {
     "reshape": _reshape_method, "ravel": _ravel, "repeat": _repeat, "diagonal": _diagonal,

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import functools
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from kerneltk.fusion.functions.arrangement import ARRANGEMENT
-from kerneltk.fusion.functions.products import PRODUCTS, called, dtype_called
-from kerneltk.fusion.trace.creation import along, key_along
+from kerneltk.fusion.functions.products import called, dtype_called
 from kerneltk.fusion.trace.functions import arange, finished
 from kerneltk.fusion.trace.graph import Shape
 from kerneltk.fusion.trace.lazy import LazyArray
@@ -25,22 +22,6 @@ def _array(a: Any, *others: Any) -> LazyArray:
 
 
 # -- choices ---------------------------------------------------------------------------------------
-
-
-def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
-    conditions, choices = list(condlist), list(choicelist)
-    if len(conditions) != len(choices):
-        raise wrong_value("'select' takes as many choices as conditions.")
-    if not conditions:
-        raise wrong_value("'select' takes one condition or more.")
-    trace = trace_of(*conditions, *choices, default)
-    if any(as_array(trace, condition).dtype != bool for condition in conditions):
-        raise wrong_type("The conditions of 'select' are bools.", "compare: 'x != 0'.")
-    kind = np.result_type(*choices, default)
-    *values, found = (as_array(trace, item).astype(kind) for item in (*choices, default))
-    for condition, value in zip(reversed(conditions), reversed(values), strict=True):
-        found = np.where(condition, value, found)
-    return found
 
 
 def _take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
@@ -58,20 +39,6 @@ def _take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     shape = list(trace.broadcast(*sides))
     shape[at] = index.extents[at]
     return called(trace, "take_along_axis", [array, index], tuple(shape), array.dtype, axis=at)
-
-
-def _put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
-    array, index = _array(arr, indices), _array(indices, arr)
-    if axis is None or index.ndim != array.ndim:
-        raise unsupported("'put_along_axis' takes indices with as many dimensions as the array.",
-                          "give an axis, and an index for each dimension.")  # fmt: skip
-    key: list[Any] = [_indices_along(array, k) for k in range(array.ndim)]
-    key[array.axis(axis)] = index
-    array[tuple(key)] = values
-
-
-def _indices_along(array: LazyArray, axis: int) -> Any:
-    return along(arange(array.trace, array.shape[axis]), axis, array.ndim)
 
 
 def _fill_diagonal(a: Any, val: Any) -> None:
@@ -100,6 +67,17 @@ def _choose(a: Any, choices: Any) -> Any:
 
 def _number(array: LazyArray) -> Any:
     return np.logical_not(np.isnan(array)) if array.dtype.kind in "fc" else True
+
+
+def _is_infinity(value: float) -> Callable[..., Any]:
+    """As NumPy's tests of a sign's infinity, which ask for the sign: no vectors on CPU cores."""
+
+    def test(x: Any, out: Any = None) -> Any:
+        if _array(x, out).dtype.kind == "c":
+            raise wrong_type("Complex numbers have no signs.", "test a part: 'x.real'.")
+        return np.equal(x, value, out=out)
+
+    return test
 
 
 def _nan_extreme(name: str, least: float) -> Callable[..., Any]:
@@ -147,86 +125,6 @@ def _nan_spread(name: str) -> Callable[..., Any]:
 # -- differences and sums --------------------------------------------------------------------------
 
 
-def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: Any = 1) -> Any:
-    array = _array(f, *varargs)
-    given = (
-        range(array.ndim) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
-    )
-    axes = [array.axis(k) for k in given]
-    array.axes(tuple(axes))  # which differ
-    steps = varargs * len(axes) if len(varargs) == 1 else varargs or (1.0,) * len(axes)
-    if len(steps) != len(axes):
-        raise wrong_type("'gradient' takes one distance, or one for each axis.")
-    if edge_order not in (1, 2):
-        raise wrong_value("'edge_order' of 'gradient' is 1 or 2.")
-    if array.dtype.kind in "iu":  # bools have no differences
-        array = array.astype(np.float64)
-    found = [_gradient_along(array, k, step, edge_order)
-             for k, step in zip(axes, steps, strict=True)]  # fmt: skip
-    return found[0] if len(found) == 1 else tuple(found)
-
-
-def _gradient_along(array: LazyArray, axis: int, step: Any, order: int) -> Any:
-    """Second-order differences inside, one-sided ones of an order at both ends."""
-    if np.ndim(step):
-        raise unsupported("'gradient' with the coordinates of an axis is not fused.",
-                          "give the distance of its elements, where they are even.")  # fmt: skip
-    if array.shape[axis] < order + 1:
-        raise wrong_value(f"'gradient' takes axes of at least {order + 1} elements here.")
-    key = functools.partial(key_along, axis)
-    out: Any = np.empty_like(array)
-    out[key(slice(1, -1))] = (array[key(slice(2, None))] - array[key(slice(None, -2))]) / (
-        2.0 * step
-    )
-    if order == 1:
-        out[key(0)] = (array[key(1)] - array[key(0)]) / step
-        out[key(-1)] = (array[key(-1)] - array[key(-2)]) / step
-        return out
-    for end, sign in ((0, 1), (-1, -1)):
-        first, second, third = (array[key(end + sign * k)] for k in range(3))
-        a, b, c = -1.5 * sign / step, 2.0 * sign / step, -0.5 * sign / step
-        out[key(end)] = a * first + b * second + c * third
-    return out
-
-
-def _trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
-    array = _array(y, x, dx)
-    at = array.axis(axis)
-    distance = dx
-    if x is not None:
-        distance = np.diff(x) if np.ndim(x) == 1 else np.diff(x, axis=axis)
-        if np.ndim(x) == 1:
-            distance = along(_array(distance, array), at, array.ndim)
-    pairs = array[key_along(at, slice(1, None))] + array[key_along(at, slice(None, -1))]
-    return np.sum(distance * pairs / 2.0, axis=at)
-
-
-def _cumulative(name: str, start: int) -> Callable[..., Any]:
-    def run(x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None,
-            include_initial: Any = False) -> Any:  # fmt: skip
-        array = _array(x)
-        if axis is None and array.ndim != 1:
-            raise wrong_value(f"'axis' of 'cumulative_{name}' is left out for one dimension only.")
-        at = array.axis(0 if axis is None else axis)
-        if not include_initial:
-            return PRODUCTS[f"cum{name}"](array, at, dtype, out)
-        if out is not None:
-            raise unsupported("'include_initial' with 'out' is not fused.", "leave 'out' away.")
-        found = PRODUCTS[f"cum{name}"](array, at, dtype)
-        shape = tuple(1 if k == at else n for k, n in enumerate(array.shape))
-        return np.concatenate([np.full_like(found, start, shape=shape), found], at)
-
-    return run
-
-
-def _polyval(p: Any, x: Any) -> Any:
-    coefficients = p if isinstance(p, LazyArray) else np.asarray(p)
-    found: Any = np.zeros_like(_array(x, p))
-    for k in range(coefficients.shape[0]):
-        found = found * x + coefficients[k]
-    return found
-
-
 def _moved(array: Any, source: Any, to: Any) -> Any:
     moveaxis: Any = np.moveaxis
     return moveaxis(array, source, to)
@@ -247,63 +145,6 @@ def _cross(a: Any, b: Any, axisa: Any = -1, axisb: Any = -1, axisc: Any = -1,
 
 
 # -- arrangements ----------------------------------------------------------------------------------
-
-
-def _rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
-    array = _array(m)
-    first, second = map(array.axis, axes)
-    if first == second:
-        raise wrong_value("The axes of 'rot90' must differ.")
-    turns = operator.index(k) % 4
-    if turns in (0, 2):
-        return np.flip(array, (first, second)) if turns else array[...]
-    if turns == 1:
-        return np.swapaxes(np.flip(array, second), first, second)
-    return np.flip(np.swapaxes(array, first, second), second)
-
-
-def _at_least(ndim: int) -> Callable[..., Any]:
-    def grown(*arys: Any) -> Any:
-        trace = trace_of(*arys)
-        found = tuple(_grown(as_array(trace, item), ndim) for item in arys)
-        return found[0] if len(found) == 1 else found
-
-    return grown
-
-
-def _grown(array: LazyArray, ndim: int) -> Any:
-    if array.ndim >= ndim:
-        return array
-    if ndim < 3 or array.ndim == 0:
-        return array[(*[None] * (ndim - array.ndim), ...)]
-    return array[None, :, None] if array.ndim == 1 else array[:, :, None]
-
-
-def _array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> Any:
-    if isinstance(indices_or_sections, tuple | list):
-        return ARRANGEMENT["split"](ary, indices_or_sections, axis)
-    array = _array(ary)
-    at, count = array.axis(axis), operator.index(indices_or_sections)
-    if count <= 0:
-        raise wrong_value("An array has one part or more.")
-    small, larger = divmod(int(array.trace.guards.value(array.extents[at])), count)
-    ends = [k * small + min(k, larger) for k in range(1, count)]
-    return ARRANGEMENT["split"](array, ends, at)
-
-
-def _split_along(name: str, axis: int, least: int) -> Callable[..., Any]:
-    def split(ary: Any, indices_or_sections: Any) -> Any:
-        array = _array(ary)
-        if array.ndim < least:
-            raise wrong_value(f"'{name}' takes arrays of {least} dimensions or more.")
-        return ARRANGEMENT["split"](array, indices_or_sections, min(axis, array.ndim - 1))
-
-    return split
-
-
-def _unstack(x: Any, /, *, axis: Any = 0) -> Any:
-    array = _moved(_array(x), axis, 0)
-    return tuple(array[k] for k in range(int(array.trace.guards.value(array.extents[0]))))
 
 
 # -- calls of the library --------------------------------------------------------------------------
@@ -393,18 +234,12 @@ def _reduced(
 
 
 COMPOSED: dict[str, Any] = {
-    "select": _select, "choose": _choose, "take_along_axis": _take_along_axis,
-    "put_along_axis": _put_along_axis, "fill_diagonal": _fill_diagonal,
+    "choose": _choose, "take_along_axis": _take_along_axis,
+    "fill_diagonal": _fill_diagonal,
     "nanmax": _nan_extreme("max", -np.inf), "nanmin": _nan_extreme("min", np.inf),
     "nanmean": _nan_mean, "nanvar": _nan_spread("var"), "nanstd": _nan_spread("std"),
-    "gradient": _gradient, "trapezoid": _trapezoid, "trapz": _trapezoid,
-    "cumulative_sum": _cumulative("sum", 0), "cumulative_prod": _cumulative("prod", 1),
-    "polyval": _polyval, "cross": _cross, "linalg.cross": _cross,
-    "isreal": lambda x: np.imag(_array(x)) == 0, "iscomplex": lambda x: np.imag(_array(x)) != 0,
-    "rot90": _rot90, "atleast_1d": _at_least(1), "atleast_2d": _at_least(2),
-    "atleast_3d": _at_least(3), "array_split": _array_split, "unstack": _unstack,
-    "vsplit": _split_along("vsplit", 0, 2), "hsplit": _split_along("hsplit", 1, 1),
-    "dsplit": _split_along("dsplit", 2, 3),
+    "isposinf": _is_infinity(np.inf), "isneginf": _is_infinity(-np.inf),
+    "cross": _cross, "linalg.cross": _cross,
     "searchsorted": _searchsorted, "digitize": _digitize, "interp": _interp,
     "convolve": _sliding("convolve", "full"), "correlate": _sliding("correlate", "valid"),
     "median": _median, "quantile": _quantile("quantile"), "percentile": _quantile("percentile"),

@@ -24,6 +24,7 @@ from kerneltk.fusion.functions.selections import (
     take,
     ufunc_of_selections,
 )
+from kerneltk.fusion.functions.sources import OWN_CODE
 from kerneltk.fusion.trace import operations
 from kerneltk.fusion.trace.creation import CREATION
 from kerneltk.fusion.trace.functions import by_function, checked_call, is_selected
@@ -31,7 +32,7 @@ from kerneltk.fusion.trace.lazy import FIELD_HINT, LazyArray, hint_for_torchs
 from kerneltk.fusion.trace.operations import trace_of
 from kerneltk.fusion.trace.state import at_line, unsupported
 
-_FUNCTIONS = by_function({**ARRANGEMENT, **PRODUCTS, **COMPOSED, "take": take})
+_FUNCTIONS = by_function({**ARRANGEMENT, **PRODUCTS, **COMPOSED, **OWN_CODE, "take": take})
 _METHODS = {
     **ARRANGEMENT_METHODS, **PRODUCT_METHODS, "take": take,
     "fill": lambda a, value: a.__setitem__(..., value),

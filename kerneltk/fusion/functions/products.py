@@ -125,37 +125,6 @@ def outer(function: np.ufunc, a: Any, b: Any, **options: Any) -> Any:
     return function(one, other, **options)
 
 
-def _outer(a: Any, b: Any, out: Any = None) -> Any:
-    trace = trace_of(a, b)
-    one, other = (_reshape(as_array(trace, value), (-1,)) for value in (a, b))
-    found = outer(np.multiply, one, other)
-    return _result(found, out)
-
-
-def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
-    trace = trace_of(a, b)
-    one, other = as_array(trace, a), as_array(trace, b)
-    if isinstance(axes, tuple | list):
-        pairs = [axis if isinstance(axis, tuple | list) else (axis,) for axis in axes]
-        left, right = (
-            [array.axis(axis) for axis in axes]
-            for array, axes in zip((one, other), pairs, strict=True)
-        )
-    else:
-        count = operator.index(axes)
-        left = [one.axis(k - count) for k in range(count)]
-        right = [other.axis(k) for k in range(count)]
-    for i, j in zip(left, right, strict=True):
-        _inner_extents(trace, "tensordot", one.extents[i], other.extents[j])
-    kind = promoted([one, other])
-    shape = (
-        *(e for k, e in enumerate(one.extents) if k not in left),
-        *(e for k, e in enumerate(other.extents) if k not in right),
-    )
-    return called(trace, "tensordot", [_cast(one, kind), _cast(other, kind)], shape, kind,
-                  axes=(tuple(left), tuple(right)))  # fmt: skip
-
-
 def _einsum(subscripts: Any, *operands: Any, out: Any = None, optimize: Any = False) -> Any:
     trace = trace_of(*operands)
     arrays = [as_array(trace, value) for value in operands]
@@ -193,20 +162,6 @@ def _einsum(subscripts: Any, *operands: Any, out: Any = None, optimize: Any = Fa
     made = called(trace, "einsum", [_cast(array, kind) for array in arrays], shape, kind,
                   subscripts=f"{inputs}->{result}", optimize=bool(optimize))  # fmt: skip
     return _result(made, out)
-
-
-def _kron(a: Any, b: Any) -> Any:
-    trace = trace_of(a, b)
-    one, other = as_array(trace, a), as_array(trace, b)
-    ndim = max(one.ndim, other.ndim)
-    one = one[(*[None] * (ndim - one.ndim), ...)] if one.ndim < ndim else one
-    other = other[(*[None] * (ndim - other.ndim), ...)] if other.ndim < ndim else other
-    left, right, shape = [], [], []
-    for i, j in zip(one.shape, other.shape, strict=True):
-        left += [slice(None), None]
-        right += [None, slice(None)]
-        shape.append(i * j)
-    return _reshape(np.multiply(one[tuple(left)], other[tuple(right)]), tuple(shape))
 
 
 # -- linear algebra --------------------------------------------------------------------------------
@@ -437,8 +392,8 @@ def _sorted(name: str) -> Any:
 
 _ACCUMULATED = (np.add, np.multiply, np.maximum, np.minimum)
 PRODUCTS: dict[str, Any] = {
-    "matmul": matmul, "dot": _dot, "inner": _inner, "vdot": _vdot, "outer": _outer,
-    "tensordot": _tensordot, "einsum": _einsum, "kron": _kron, "average": _average, "cov": _cov,
+    "matmul": matmul, "dot": _dot, "inner": _inner, "vdot": _vdot, "einsum": _einsum,
+    "average": _average, "cov": _cov,
     "cumsum": _running("cumsum", np.add), "cumprod": _running("cumprod", np.multiply),
     "histogram": _histogram, "sort": _sorted("sort"), "argsort": _sorted("argsort"),
     "linalg.norm": _norm, "linalg.solve": _solve, "linalg.inv": _of_matrices("linalg.inv"),

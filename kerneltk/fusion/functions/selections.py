@@ -16,6 +16,7 @@ import numpy as np
 
 from kerneltk.fusion.functions.arrangement import ChosenStorage
 from kerneltk.fusion.functions.products import called
+from kerneltk.fusion.functions.sources import OWN_CODE
 from kerneltk.fusion.trace.creation import CREATION, key_along
 from kerneltk.fusion.trace.functions import FUNCTIONS, SELECTIONS, is_selected, no_scalar
 from kerneltk.fusion.trace.graph import (
@@ -236,7 +237,7 @@ def _reduced(name: str) -> Callable[..., Any]:
 
 def _elementwise(name: str) -> Callable[..., Any]:
     def apply(*args: Any, **kwargs: Any) -> Any:
-        return of_selections(FUNCTIONS[name], name, args, kwargs)
+        return of_selections(getattr(np, name), name, args, kwargs)
 
     return apply
 
@@ -347,7 +348,7 @@ def choose(array: LazyArray, key: Any, value: Any) -> None:
     trace = array.trace
     if before:
         axes = range(before, before + mask.ndim)
-        part = FUNCTIONS["moveaxis"](part, (*axes,), (*range(mask.ndim),))
+        part = OWN_CODE["moveaxis"](part, (*axes,), (*range(mask.ndim),))
     if type(value) is Selection:
         check_same_mask(Selection(part, mask), value)
         if before or not trace.same_shape(value.whole.extents, part.extents):

@@ -65,13 +65,7 @@ def _elementwise_definition(
     ndim = function.index_ndim
     index = ["i"] if ndim == 1 else [f"_ind.get()[{axis}]" for axis in range(ndim)]
     call = function.call(index if ndim else ())
-    outputs = [f"y{k}" for k in range(len(nodes))]
-    if len(nodes) == 1:
-        operation = f"y0 = {call};"
-    else:
-        lines = [f"const auto _kt_result = {call};"]
-        lines += [f"{y} = _kt_result.{f};" for y, f in zip(outputs, fields, strict=True)]
-        operation = "\n".join(lines)
+    outputs, operation = _stored(call, fields)
     signature = parse_signature(
         ", ".join(operands.declarations),
         ", ".join(f"{n.dtype.name} {y}" for n, y in zip(nodes, outputs, strict=True)),
@@ -87,6 +81,15 @@ def _elementwise_definition(
         backwards=backwards,
         known_facts=facts_of(("i", "_ind")[:ndim], outputs, preamble.traps),
     )
+
+
+def _stored(call: str, fields: Sequence[str]) -> tuple[list[str], str]:
+    """The outputs that a call's result is stored to, of so many fields if it has any; and how."""
+    if not fields:
+        return ["y0"], f"y0 = {call};"
+    outputs = [f"y{k}" for k in range(len(fields))]
+    lines = [f"{y} = _kt_result.{f};" for y, f in zip(outputs, fields, strict=True)]
+    return outputs, "\n".join([f"const auto _kt_result = {call};", *lines])
 
 
 @record
@@ -466,13 +469,7 @@ def reduction_definition(
     numbers = {f"t{k}": total.result for k, total in enumerate(totals)}
     arguments = ", ".join(numbers.get(argument, argument) for argument in function.arguments)
     call = f"::{function.name}({arguments})"
-    outputs = [f"y{k}" for k in range(len(results))]
-    if len(results) == 1:
-        finish = f"y0 = {call};"
-    else:
-        lines = [f"const auto _kt_result = {call};"]
-        lines += [f"{y} = _kt_result.{f};" for y, f in zip(outputs, fields, strict=True)]
-        finish = "\n".join(lines)
+    outputs, finish = _stored(call, fields)
     signature = parse_signature(
         ", ".join(operands.declarations),
         ", ".join(f"{n.dtype.name} {y}" for n, y in zip(results, outputs, strict=True)),
@@ -486,8 +483,8 @@ def reduction_definition(
     else:
         reduce_type = ", ".join(f"{ctype} {field}" for ctype, field in members)
         parts = [
-            "{" + ", ".join(piece for total in totals for piece in pieces(total)) + "}"
-            for pieces in (_mapped, _combined, _neutral)
+            "{" + ", ".join(piece for total in totals for piece in getattr(total, pieces)) + "}"
+            for pieces in ("mapped", "combined", "neutral")
         ]
     observed = ["_J"] if any(total.numbered for total in totals) else []
     observed += ["_in_ind"] if index_ndim else []
@@ -504,15 +501,3 @@ def reduction_definition(
         reduce_dims=not index_ndim,
         known_facts=facts_of(observed, outputs, preamble.traps),
     )
-
-
-def _mapped(total: Total) -> tuple[str, ...]:
-    return total.mapped
-
-
-def _combined(total: Total) -> tuple[str, ...]:
-    return total.combined
-
-
-def _neutral(total: Total) -> tuple[str, ...]:
-    return total.neutral

@@ -60,6 +60,7 @@ from kerneltk.fusion.plan.steps import (
     kernel_of,
     part_of,
     same_extents,
+    whole_leaf,
     without_axes,
 )
 from kerneltk.fusion.plan.write_order import WriteOrder, view_reshaped
@@ -170,12 +171,20 @@ class Planner:
         """The array that holds a value already."""
         leaf = self._stored.get(id(node))
         if leaf is None and isinstance(node, Load):
-            return Leaf(node.array, node.version, (), node.dtype, node.shape)
+            return whole_leaf(node.array, node, node.version)
         return leaf
 
     def _keep(self, node: Node, leaf: Leaf) -> None:
         self._stored[id(node)] = leaf
         self._nodes.append(node)
+
+    def _keep_roots(self, roots: Sequence[Root]) -> None:
+        """Have values be those of their new arrays."""
+        for root in roots:
+            self._keep(root.node, whole_leaf(root.target.array, root.node))
+
+    def _new_roots(self, nodes: Iterable[Node]) -> list[Root]:
+        return [Root(node, Target(self.new_array())) for node in nodes]
 
     def plan(self, outputs: Sequence[Node]) -> Plan:
         """The plan of all effects, in their order, and of the values that are returned."""
@@ -188,7 +197,7 @@ class Planner:
                 leaf = computed.get(id(node))
             if leaf is None:
                 target = Target(self.new_array())
-                leaf = computed[id(node)] = Leaf(target.array, 0, (), node.dtype, node.shape)
+                leaf = computed[id(node)] = whole_leaf(target.array, node)
                 roots.append(Root(node, target))
             results.append(leaf)
         self._launches(roots)
@@ -227,7 +236,7 @@ class Planner:
         self._calls(missing, set())
         missing = [node for node in missing if self._in_memory(node) is None]
         if missing:
-            self._stored_by([Root(node, Target(self.new_array())) for node in missing])
+            self._stored_by(self._new_roots(missing))
         rolling = trace.rolling
         assert rolling is not None
         first, known = self._arrays, len(trace.guards.conditions)
@@ -247,11 +256,8 @@ class Planner:
         for step in steps:
             for leaf in step.leaves():
                 whole = Leaf(leaf.array, leaf.version, (), leaf.dtype, leaf.shape)
-                if (
-                    leaf.array not in targets
-                    and leaf.array < first
-                    and (leaf.array not in loop.arrays)
-                ):
+                is_old = leaf.array < first and leaf.array not in loop.arrays
+                if is_old and leaf.array not in targets:
                     operands.leaf(whole)
             for target in step.targets:
                 if not target.is_new and target.array not in loop.arrays:
@@ -340,7 +346,7 @@ class Planner:
                 is_part = 2 * elements(operand.shape) < elements(whole.shape)
                 node = operand if is_part and uses[id(whole)] == 1 else whole
                 missing[id(node)] = node
-        roots = [Root(node, Target(self.new_array())) for node in missing.values()]
+        roots = self._new_roots(missing.values())
         if roots:
             # What later levels need, too: rounds of a loop would compute all earlier ones.
             own = {id(node) for node in self._needed([root.node for root in roots])}
@@ -358,7 +364,7 @@ class Planner:
         self._segment(roots)
         for root in roots:
             array, node = root.target.array, root.node
-            leaf = self._aliases.get(array, Leaf(array, 0, (), node.dtype, node.shape))
+            leaf = self._aliases.get(array, whole_leaf(array, node))
             if self.in_memory(node) is None:
                 self._keep(node, leaf)
 
@@ -390,7 +396,7 @@ class Planner:
         target = Target(self.new_array())
         kernel = LibraryCall(node.function, options)
         self._steps.append(Step(kernel, operands, [target], [node], node.shape))
-        self._keep(node, Leaf(target.array, 0, (), node.dtype, node.shape))
+        self._keep(node, whole_leaf(target.array, node))
 
     def _put(self, root: Root) -> None:
         """Plan a write by indices: to the array itself, unless an operand is in it, too, which
@@ -431,11 +437,9 @@ class Planner:
         """Have values be in memory."""
         self._reductions(nodes)
         for group in by_shape([node for node in nodes if self.in_memory(node) is None]):
-            roots = [Root(node, Target(self.new_array())) for node in group]
+            roots = self._new_roots(group)
             self._elementwise(roots)
-            for root in roots:
-                node = root.node
-                self._keep(node, Leaf(root.target.array, 0, (), node.dtype, node.shape))
+            self._keep_roots(roots)
 
     def _bound(self, nodes: Sequence[Node]) -> None:
         """Keep values in memory where kernels would grow without limit: what is seen through many
@@ -620,13 +624,11 @@ class Planner:
             definition, operands, _ = row_definition(
                 self._name, work, schedule, self.in_memory, keeping
             )
-        restored = Index(tuple(None if d in work.axes else WHOLE for d in range(len(shape))))
         for node in work.totals:
             target = by_node[id(node)]
-            leaf = Leaf(target.array, 0, (), node.dtype, without_axes(shape, work.axes))
-            if len(node.shape) == len(shape):
-                leaf = Leaf(target.array, 0, (restored,), node.dtype, node.shape)
-                self._alias(target.array, leaf)
+            leaf = _total_leaf(target.array, node, shape, work.axes)
+            if leaf.steps:
+                self._aliases[target.array] = leaf
             self._keep(node, leaf)
         nodes = [*work.full, *work.totals]
         self._steps.append(
@@ -775,11 +777,10 @@ class Planner:
             apart = [value]
         copies = [Root(node, Target(self.new_array(), order=dims)) for node in apart]
         self._elementwise(copies, backwards=True)
+        self._keep_roots(copies)
         for root in copies:
-            node = root.node
-            self._keep(node, Leaf(root.target.array, 0, (), node.dtype, node.shape))
-            self._layouts[id(node)] = ranked(dims)
-            if self._trace.layouts.order(node) != dims:
+            self._layouts[id(root.node)] = ranked(dims)
+            if self._trace.layouts.order(root.node) != dims:
                 self._turned.add(root.target.array)
 
     # -- elementwise -----------------------------------------------------------------------------
@@ -790,7 +791,7 @@ class Planner:
             leaf = self._stored.get(id(root.node))
             # A reduction has it already, in the order that the result has.
             if leaf is not None and leaf.array not in self._turned and root.target.is_new:
-                self._alias(root.target.array, leaf)
+                self._aliases[root.target.array] = leaf
             else:
                 left.append(root)
         if not left:
@@ -816,9 +817,6 @@ class Planner:
         leaves = (self.in_memory(o) for n in self._needed(nodes) for o in operands_of(n))
         known = self._totalled
         return self.is_online and any(leaf is not None and leaf.array in known for leaf in leaves)
-
-    def _alias(self, array: int, leaf: Leaf) -> None:
-        self._aliases[array] = leaf
 
     # -- reductions ------------------------------------------------------------------------------
 
@@ -965,31 +963,33 @@ class Planner:
             self._name, group, results, self.in_memory, operands, self.is_online, short
         )
         if not is_covered(shape, operands):
-            for node in {id(read): read for read in map(self._read, group)}.values():
-                array = self.new_array()
-                self._elementwise([Root(node, Target(array))])
-                self._keep(node, Leaf(array, 0, (), node.dtype, node.shape))
+            for read in {id(read): read for read in map(self._read, group)}.values():
+                roots = self._new_roots([read])
+                self._elementwise(roots)
+                self._keep_roots(roots)
             operands = Operands()
             definition = reduction_definition(
                 self._name, group, results, self.in_memory, operands, self.is_online, short
             )
         self._totalled |= {leaf.array for leaf in operands.leaves.values()}
-        targets = []
-        outer = without_axes(shape, axes)
-        restored = Index(tuple(None if k in axes else WHOLE for k in range(len(shape))))
-        for node in results:
-            array = self.new_array()
-            targets.append(Target(array))
-            leaf = Leaf(array, 0, (), node.dtype, outer)
-            if len(node.shape) != len(outer):
-                leaf = Leaf(array, 0, (restored,), node.dtype, node.shape)
-            self._keep(node, leaf)
+        targets = [Target(self.new_array()) for _ in results]
+        for node, target in zip(results, targets, strict=True):
+            self._keep(node, _total_leaf(target.array, node, shape, axes))
         allocates = not self._has_turned(operands)
         self._steps.append(Step(kernel_of(definition), operands, targets, list(results), shape,
                                 allocates, axes, group))  # fmt: skip
 
     def _has_turned(self, operands: Operands) -> bool:
         return any(leaf.array in self._turned for leaf in operands.leaves.values())
+
+
+def _total_leaf(array: int, node: Node, shape: Shape, axes: Sequence[int]) -> Leaf:
+    """The array of a value of totals, which may have reduction axes still: of one element."""
+    outer = without_axes(shape, axes)
+    if len(node.shape) == len(outer):
+        return Leaf(array, 0, (), node.dtype, outer)
+    restored = Index(tuple(None if axis in axes else WHOLE for axis in range(len(shape))))
+    return Leaf(array, 0, (restored,), node.dtype, node.shape)
 
 
 def _is_call(root: Root, function: str) -> bool:

@@ -10,13 +10,12 @@ import operator
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from kerneltk.backends.base import Backend
 from kerneltk.core.arrays import may_overlap_itself
-from kerneltk.core.artifacts import BackendName
 from kerneltk.core.records import MAX_PLANS, BoundedTable, cached_property
 from kerneltk.errors import UnsupportedError
 from kerneltk.fusion.plan.described import (
@@ -65,9 +64,6 @@ from kerneltk.fusion.trace.symbols import (
 from kerneltk.fusion.trace.users import is_named_tuple, with_parts
 from kerneltk.interop.exchange import ExchangeLibrary
 from kerneltk.launch.shortcuts import Steps
-
-if TYPE_CHECKING:
-    pass
 
 _Calls = Callable[[Any], Callable[..., Any]]  # of kernels
 
@@ -141,11 +137,6 @@ class Program:
         own = set(range(len(values))).difference(foreign)
         described = Described(len(args), values, library, own)
         return described.steps(run, steps, structure) or run
-
-    @property
-    def backend_name(self) -> BackendName:
-        """The name of the backend whose arrays it takes."""
-        return self.backend.capabilities.name
 
     def shown(self, empty: Empty, calls: _Calls) -> Callable[..., Any]:
         """As `run`, with new arrays by `empty`, and in place of each kernel's call what `calls`

@@ -276,6 +276,10 @@ class RowWriter:
         """The parameter of an extent of the loop."""
         return self.operands.scalar(self._work.shape[axis], np.dtype(np.int64))
 
+    def extents(self) -> list[str]:
+        """The parameters of all extents of the loop."""
+        return [self.extent(axis) for axis in range(len(self._work.shape))]
+
     def divisor(self, extent: Symbol, width: int = 1) -> str:
         """The parameter by which numbers are divided by an extent's tiles: see `packed_divisor`."""
         packed = applied(packed_divisor, extent, constant(width))
@@ -449,8 +453,7 @@ def row_definition(
         writer.stored(node, output)
     for node, output in zip(work.totals, outputs[len(work.full) :], strict=True):
         writer.stored_total(node, output)
-    integer = np.dtype(np.int64)
-    extents = [writer.operands.scalar(extent, integer) for extent in work.shape]
+    extents = writer.extents()
     last = work.inner[-1]
     sizes = f"{schedule.block}, {schedule.items}, {schedule.vector}"
     index = "_kt_index" if schedule.block > 1 else "long long"

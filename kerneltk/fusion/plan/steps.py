@@ -5,32 +5,31 @@ A process whose kernels are in the compile cache makes none of their sources.
 
 from __future__ import annotations
 
+import binascii
 import contextlib
-import functools
 import importlib
+import io
 import operator
+import pickle
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import lru_cache
-from types import MappingProxyType
+from types import FunctionType, MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from kerneltk.cache.derived import NOT_READ, Records
-from kerneltk.codegen.accumulator import Accumulator
 from kerneltk.codegen.argument_block import multiplier_and_shift
-from kerneltk.codegen.body_facts import BodyFacts
 from kerneltk.codegen.definition import KernelDefinition
-from kerneltk.codegen.elementwise import ElementwiseDefinition, WaitingDefinition
+from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.core.artifacts import Capabilities, described_backend
 from kerneltk.core.dtypes import UndescribedError
 from kerneltk.core.records import record
 from kerneltk.elementwise import ElementwiseKernel
 from kerneltk.fusion.trace.graph import (
     OURS,
-    Broadcast,
     Description,
     Index,
     Load,
@@ -40,7 +39,6 @@ from kerneltk.fusion.trace.graph import (
     Shape,
     Slice,
     Steps,
-    Transpose,
     View,
     described_function,
     dtype_code,
@@ -55,7 +53,8 @@ from kerneltk.fusion.trace.symbols import (
     of_round,
     product,
 )
-from kerneltk.schedule.rows import Device, OnChipSchedule, RowPlanner, Sizes
+from kerneltk.launch.called import Called
+from kerneltk.schedule.rows import Device, OnChipSchedule
 from kerneltk.signature.parameters import parse_signature
 
 if TYPE_CHECKING:
@@ -77,6 +76,11 @@ class Leaf:
     steps: Steps
     dtype: np.dtype[Any]
     shape: Shape
+
+
+def whole_leaf(array: int, node: Node, version: int = 0) -> Leaf:
+    """The array that holds a value."""
+    return Leaf(array, version, (), node.dtype, node.shape)
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -277,7 +281,6 @@ class Plan:
     steps: list[Step]
     arrays: int
     results: list[Leaf]
-    notes: list[Any] = field(default_factory=list)
 
 
 def all_launches(
@@ -337,12 +340,28 @@ def _accumulated(library: Any, shape: Any, array: Any, ufunc: str, axis: int) ->
         function = library.cumsum if ufunc == "add" else library.cumprod
         # CuPy 14's scan along an axis has 32-bit indices: 2^31 elements are an illegal address.
         return function(array, axis if array.ndim > 1 else None, array.dtype)
-    from kerneltk.fusion.plan.running import RUNNING  # a plan may have none
-
     out = library.empty(shape, array.dtype)
     if array.size:
-        RUNNING[ufunc](library.moveaxis(array, axis, -1), out=library.moveaxis(out, axis, -1))
+        _running(ufunc)(library.moveaxis(array, axis, -1), out=library.moveaxis(out, axis, -1))
     return out
+
+
+@lru_cache
+def _running(ufunc: str) -> Any:
+    """``ufunc.accumulate`` along rows, one a thread; extremes are NaN from the first one on."""
+    from kerneltk.jit.frontends.vectorize import vectorize  # a plan may have none
+
+    combine = getattr(np, ufunc)
+
+    def running(x: Any, y: Any) -> None:
+        total = x[0]
+        y[0] = total
+        for i in range(1, x.shape[0]):
+            total = combine(total, x[i])
+            y[i] = total
+
+    running.__name__ = f"running_{ufunc}"
+    return vectorize(running, signature="(n)->(n)")
 
 
 def _key(given: Sequence[Any], key: Sequence[int | str | None]) -> tuple[Any, ...]:
@@ -439,20 +458,18 @@ def planned(
         inputs = name, described_backend(backend), repr(tuple(device)), description.text
     except (UndescribedError, RecursionError):  # the latter of a long chain of numbers
         return make(trace, name, backend, device, nodes, outputs)
-    records = Records("plan", 4, *inputs)
+    records = Records("plan", 2, *inputs)
     try:
-        known = _read(trace, description, name, records.found, len(outputs))
-    except NOT_READ:
+        known = _read(trace, description, records.found, len(outputs))
+    except (*NOT_READ, pickle.UnpicklingError, EOFError, ImportError):
         known, records.found = None, []
     if known is not None:
         return known
     before = set(trace.guards.conditions)
     plan = make(trace, name, backend, device, nodes, outputs)
     made = [pair for pair in trace.guards.conditions.items() if pair[0] not in before]
-    # ValueError: integers with thousands of digits.
-    with contextlib.suppress(UndescribedError, ValueError):
-        writer = _Writer(trace, description)
-        entry = [[writer.decision(*pair) for pair in made], *writer.plan(plan)]
+    with contextlib.suppress(UndescribedError, pickle.PicklingError):
+        entry = [_pickled(part, description) for part in ([*map(_decision, made)], plan)]
         if _is_numpys_own():
             records.add(entry, 1)
     return plan
@@ -493,41 +510,100 @@ def _is_numpys_own() -> bool:
 
 
 def _read(
-    trace: Trace, description: Description, name: str, entries: Sequence[Any], results: int
+    trace: Trace, description: Description, entries: Sequence[Any], results: int
 ) -> Plan | None:
     """The plan that a planner would make now, whose decisions become guards of the trace; None if
     no entry has it. Raises ValueError for one that has not so many results.
     """
-    reader = _Reader(trace, description, name)
-    for decisions, *rest in entries:
+    for decisions, plan in entries:
         found = [
             (applied(function, *operands), value)
-            for function, operands, value in map(reader.value, decisions)
+            for function, operands, value in _unpickled(decisions, description)
         ]
         if all(symbol.value == value for symbol, value in found):
-            plan = reader.plan(*rest)
-            if len(plan.results) != results:
+            made: Plan = _unpickled(plan, description)
+            if len(made.results) != results:
                 raise ValueError("not a plan of this function")
             for symbol, _ in found:
                 trace.guards.value(symbol)
-            return plan
+            return made
     return None
 
 
-# What is written as its fields, by its name; of the latter, only fields with other values than the
-# default ones.
-_WHOLE: dict[str, Any] = {
-    kind.__name__: kind
-    for kind in (
-        Accumulator, Broadcast, Index, Leaf, LibraryCall, OnChipSchedule, RowPlanner, Sizes, Slice,
-        Target, Transpose,
-    )
-}  # fmt: skip
-_DEFINITIONS = ("ElementwiseDefinition", "WaitingDefinition", "ReductionDefinition")
+def _decision(condition: tuple[Expression, Any]) -> Any:
+    """What the planner has decided by extents; of a loop, a number that all calls share."""
+    expression, value = condition
+    if expression[0] != "call":
+        expression = "call", operator.pos, (expression,)
+    return expression[1], _symbols(expression[2]), value
 
 
-def _fields_of(kind: Any) -> Sequence[str]:
-    return getattr(kind, "_fields", None) or [own.name for own in fields(kind)]
+def _symbols(expressions: Sequence[Expression]) -> tuple[Symbol, ...]:
+    """Numbers that another process computes by their expressions."""
+    return tuple(Symbol(expression, None) for expression in expressions)
+
+
+class _Pickler(pickle.Pickler):
+    """Writes a plan; what the trace has goes by its place there. Raises UndescribedError for what
+    another process has not.
+    """
+
+    def __init__(self, file: Any, description: Description) -> None:
+        super().__init__(file, 5)
+        self._dtypes, self._nodes = description.dtypes, description.numbers
+        self._symbols = {e: place for place, e in enumerate(description.symbols)}
+
+    def persistent_id(self, value: Any) -> Any:
+        """The place of what the trace has; None for all else."""
+        if isinstance(value, np.dtype):
+            code = dtype_code(value)
+            if len(code) > 1 and code not in self._dtypes:
+                raise UndescribedError(value)
+            return "dtype", code
+        kind, place = type(value), None
+        if kind is Symbol:
+            place = self._symbols.get(value.expression)
+        elif isinstance(value, Node):
+            kind, place = Node, self._nodes.get(id(value))
+        return None if place is None else (kind.__name__, place)
+
+    def reducer_override(self, value: Any) -> Any:
+        """How all else is made again."""
+        kind = type(value)
+        if kind is Symbol:
+            return _number(value.expression)
+        if kind is Operands:
+            scalars = [(symbol, dtype) for (_, dtype), symbol in value.scalars.items()]
+            return _operands, ([*value.leaves.values()], scalars)
+        if isinstance(value, Called):
+            return kernel_of, (value._definition,)  # type: ignore[attr-defined]
+        if isinstance(value, KernelDefinition):
+            if value.known_facts is None or value.user_sources:
+                raise UndescribedError(value)
+            signature, values = value.signature, _changed(value)
+            del values["signature"]
+            return _definition, (kind, signature.in_text, signature.out_text, values)
+        if is_dataclass(kind):
+            return _record, (kind, _changed(value))
+        if callable(value) and not isinstance(value, type | tuple):
+            name = described_function(value)
+            if name[-1] == ")" or kind is operator.attrgetter:
+                raise UndescribedError(value)  # made anew by each trace
+            if kind is not FunctionType or not name.startswith(OURS):
+                return _function, (name,)
+        return NotImplemented
+
+
+def _number(expression: Expression) -> Any:
+    """How a number is made that the trace has not."""
+    kind = expression[0]
+    if kind == "constant" and type(expression[2]) in _NUMBERS:
+        return constant, (expression[2],)
+    if kind == "index":
+        return Symbol, (expression, expression[-1])
+    if kind != "call":
+        raise UndescribedError(expression)
+    return applied, (expression[1], *_symbols(expression[2]))
 
 
 def _changed(value: Any) -> dict[str, Any]:
@@ -536,192 +612,59 @@ def _changed(value: Any) -> dict[str, Any]:
     return {name: found for name, (found, default) in values.items() if found != default}
 
 
-class _Writer:
-    """Writes a plan as JSON has it: lists begin with what they are. Raises UndescribedError for
-    what another process has not.
-    """
-
-    def __init__(self, trace: Trace, description: Description) -> None:
-        self._count = len(trace.sources)
-        self._description = description
-        self._places = {e: place for place, e in enumerate(description.symbols)}
-
-    def value(self, value: Any) -> Any:
-        """Part of a plan."""
-        kind = type(value)
-        if value is None or kind in (bool, int, float, str):
-            return value
-        if kind in (tuple, list):
-            return ["tuple", *map(self.value, value)]
-        if kind is Symbol:
-            return self._number(value.expression)
-        if kind is frozenset:
-            return ["set", *sorted(value)]
-        if kind is Rounds:
-            rounds = value.values
-            launches = ["tuple", *[self.value(_parts_of(step)) for step in value.steps]]
-            index = self.value(value.index[1:])
-            ends = [self.value(end) for end in (rounds.start, rounds.stop)]
-            return ["rounds", index, *ends, rounds.step, launches]
-        if isinstance(value, np.dtype):
-            return ["dtype", self._dtype(value)]
-        if isinstance(value, Node):
-            return self._node(value)
-        if kind is BodyFacts:
-            return ["facts", self._by_name(_changed(value))]
-        if isinstance(value, KernelDefinition):
-            return self._definition(value)
-        if _WHOLE.get(kind.__name__) is kind:
-            parts = [self.value(getattr(value, name)) for name in _fields_of(kind)]
-            return [kind.__name__, *parts]
-        name = described_function(value)
-        if name[-1] == ")" or kind is operator.attrgetter:
-            raise UndescribedError(value)  # made anew by each trace
-        return ["function", name]
-
-    def _by_name(self, values: dict[str, Any]) -> dict[str, Any]:
-        return {name: self.value(value) for name, value in values.items()}
-
-    def _number(self, expression: Expression) -> Any:
-        """A number: one of the trace's, or what it is computed from."""
-        place = self._places.get(expression)
-        if place is not None:
-            return ["number", place]
-        if expression[0] == "constant" and type(expression[2]) in _NUMBERS:
-            return ["constant", expression[2]]
-        if expression[0] == "index":
-            return ["index", *expression[1:]]
-        if expression[0] != "call":
-            raise UndescribedError(expression)
-        return ["call", self.value(expression[1]), *map(self._number, expression[2])]
-
-    def decision(self, expression: Expression, value: Any) -> Any:
-        """What the planner has decided by extents; of a loop, a number that all calls share."""
-        if expression[0] != "call":
-            expression = "call", operator.pos, (expression,)
-        _, function, operands = expression
-        numbers = ["tuple", *map(self._number, operands)]
-        return ["tuple", self.value(function), numbers, self.value(value)]
-
-    def _dtype(self, dtype: np.dtype[Any]) -> str:
-        code = dtype_code(dtype)
-        if len(code) > 1 and code not in self._description.dtypes:
-            raise UndescribedError(dtype)
-        return code
-
-    def _node(self, node: Node) -> Any:
-        number = self._description.numbers.get(id(node))
-        if number is not None:
-            return ["node", number]
-        steps: Steps = ()
-        while isinstance(node, View):
-            steps, node = (node.step, *steps), node.operand
-        if not isinstance(node, Load) or node.array >= self._count:
-            raise UndescribedError(node)
-        return ["part", node.array, self.value(steps)]  # what is copied before it is written to
-
-    def _definition(self, definition: KernelDefinition) -> Any:
-        """The definition of a kernel, without its name."""
-        if definition.known_facts is None or definition.user_sources:
-            raise UndescribedError(definition)
-        signature, values = definition.signature, _changed(definition)
-        del values["signature"], values["name"]
-        kind = type(definition).__name__
-        return [kind, signature.in_text, signature.out_text, self._by_name(values)]
-
-    def plan(self, plan: Plan) -> tuple[Any, ...]:
-        """A plan."""
-        steps = [self.value(_parts_of(step)) for step in plan.steps]
-        return steps, plan.arrays, self.value(plan.results)
+def _pickled(value: Any, description: Description) -> str:
+    """Part of a plan, as a string."""
+    file = io.BytesIO()
+    _Pickler(file, description).dump(value)
+    return binascii.b2a_base64(file.getvalue(), newline=False).decode()
 
 
-def _parts_of(step: Step) -> Sequence[Any]:
-    """A launch, without what its other parts say."""
-    kernel: Any = step.kernel
-    is_call = isinstance(kernel, LibraryCall | Rounds)
-    operands = step.operands
-    return [
-        kernel if is_call else kernel._definition,
-        [*operands.leaves.values()],
-        [(symbol, dtype) for (_, dtype), symbol in operands.scalars.items()],
-        *(step.targets, step.nodes, step.shape, step.allocates, step.axes, step.reduces),
-        *(step.schedule, step.sides),
-    ]
+class _Unpickler(pickle.Unpickler):
+    """Reads what `_Pickler` wrote, of a trace of the same description."""
 
-
-class _Reader:
-    """Reads what `_Writer` wrote, of a trace of the same description; kernels have a name."""
-
-    def __init__(self, trace: Trace, description: Description, name: str) -> None:
-        symbols = list(description.symbols.values())
-        self._name, self._dtypes = name, description.dtypes
-        self._makers: dict[str, Callable[..., Any]] = {
-            "tuple": lambda *items: items,
-            "set": lambda *items: frozenset(items),
-            "function": _function,
-            "dtype": self._dtype,
-            "number": symbols.__getitem__,
-            "constant": constant,
-            "call": applied,
-            "index": lambda *parts: Symbol(("index", *parts), parts[-1]),
-            "rounds": self._rounds,
-            "node": description.nodes.__getitem__,
-            "part": lambda array, steps: part_of(trace.sources[array], array, steps),
-            "facts": lambda values: BodyFacts(**values),
-            **_WHOLE,
-            **{kind: functools.partial(self._definition, kind) for kind in _DEFINITIONS},
+    def __init__(self, file: Any, description: Description) -> None:
+        super().__init__(file)
+        self._dtypes = description.dtypes
+        self._known: dict[str, Sequence[Any]] = {
+            "Node": description.nodes,
+            "Symbol": [*description.symbols.values()],
         }
 
-    def value(self, given: Any) -> Any:
-        """Part of a plan."""
-        kind = type(given)
-        if kind is list:
-            value = self.value
-            return self._makers[given[0]](*[value(part) for part in given[1:]])
-        if kind is dict:
-            return {name: self.value(value) for name, value in given.items()}
-        return given
+    def persistent_load(self, given: Any) -> Any:
+        """What has a place in the trace."""
+        kind, place = given
+        if kind != "dtype":
+            return self._known[kind][place]
+        found = self._dtypes.get(place)
+        return np.dtype(place) if found is None else found
 
-    def _dtype(self, code: str) -> np.dtype[Any]:
-        found = self._dtypes.get(code)
-        return np.dtype(code) if found is None else found
+    def find_class(self, module: str, name: str) -> Any:
+        """A class or a function of ours: an entry has no others."""
+        if not module.startswith("kerneltk.") and (module, name) != ("builtins", "range"):
+            raise ValueError(f"no part of a plan: {module}.{name}")
+        return super().find_class(module, name)
 
-    def _definition(self, kind: str, inputs: str, outputs: str, values: Any) -> KernelDefinition:
-        if kind == "ReductionDefinition":
-            from kerneltk.codegen.reduction import ReductionDefinition  # a plan may have none
 
-            signature = parse_signature(inputs, outputs, "reduction")
-            return ReductionDefinition(signature, self._name, **values)
-        maker = WaitingDefinition if kind == "WaitingDefinition" else ElementwiseDefinition
-        return maker(parse_signature(inputs, outputs), self._name, **values)
+def _unpickled(text: str, description: Description) -> Any:
+    return _Unpickler(io.BytesIO(binascii.a2b_base64(text)), description).load()
 
-    def _rounds(self, index: Any, start: Any, stop: Any, step: int, launches: Any) -> Rounds:
-        made = [self._launch(*launch) for launch in launches]
-        values: Domain
-        if isinstance(start, Symbol):
-            from kerneltk.fusion.trace.domains import Span  # a plan may have none
 
-            values = Span(start, stop, step)
-        else:
-            values = range(start, stop, step)
-        return Rounds(("index", *index), values, made)
+def _record(kind: Any, values: dict[str, Any]) -> Any:
+    return kind(**values)
 
-    def plan(self, steps: Any, arrays: int, results: Any) -> Plan:
-        """A plan."""
-        launches = [self._launch(*self.value(step)) for step in steps]
-        return Plan(launches, arrays, [*self.value(results)])
 
-    def _launch(
-        self, kernel: Any, leaves: Any, scalars: Any, targets: Any, nodes: Any, *rest: Any
-    ) -> Step:
-        operands = Operands()
-        for number, leaf in enumerate(leaves):
-            operands.leaves[number, 0, ()] = leaf
-        for symbol, dtype in scalars:
-            operands.scalars[symbol.expression, dtype] = symbol
-        if not isinstance(kernel, LibraryCall | Rounds):
-            kernel = kernel_of(kernel)
-        return Step(kernel, operands, [*targets], [*nodes], *rest)
+def _definition(
+    kind: type[KernelDefinition], inputs: str, outputs: str, values: dict[str, Any]
+) -> KernelDefinition:
+    body: Any = "reduction" if kind.__name__ == "ReductionDefinition" else "elementwise"
+    return kind(parse_signature(inputs, outputs, body), **values)
+
+
+def _operands(leaves: Sequence[Leaf], scalars: Sequence[tuple[Symbol, np.dtype[Any]]]) -> Operands:
+    return Operands(
+        {(number, 0, ()): leaf for number, leaf in enumerate(leaves)},
+        {(symbol.expression, dtype): symbol for symbol, dtype in scalars},
+    )
 
 
 def _function(name: str) -> Callable[..., Any]:

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from kerneltk.codegen.elementwise import ElementwiseDefinition, WaitingDefinition
 from kerneltk.core.artifacts import COUNTERS
 from kerneltk.core.dtypes import describe
@@ -59,9 +57,8 @@ class _Totals:
 class _TileWriter(RowWriter):
     """The C++ of one kernel."""
 
-    def __init__(self, work: RowWork, schedule: OnChipSchedule, in_memory: InMemory) -> None:
+    def __init__(self, work: RowWork, in_memory: InMemory) -> None:
         super().__init__(work, in_memory)
-        self._schedule = schedule
         self.totals = _Totals()
 
     def reductions(self, reduces: Sequence[Reduce]) -> None:
@@ -111,7 +108,7 @@ def tile_definition(
     name: str, work: RowWork, schedule: OnChipSchedule, in_memory: InMemory
 ) -> tuple[ElementwiseDefinition, Operands]:
     """The kernel of some columns, and what it reads."""
-    writer = _TileWriter(work, schedule, in_memory)
+    writer = _TileWriter(work, in_memory)
     writer.reductions([node for node in work.order if isinstance(node, Reduce)])
     for node in work.order:
         if not isinstance(node, Reduce):
@@ -125,7 +122,7 @@ def tile_definition(
             writer.statements.append("_kt_aim(true);")
         then = "_kt_fetch_staged, _kt_fetch_held" if is_last else "[](int) {}, [](int) {}"
         writer.statements.append(writer.store(node, outputs[k], then))
-    extents = extents_of(writer, work)
+    extents = writer.extents()
     staged, vector = schedule.staged, schedule.vector
     held = schedule.items // vector - staged
     sizes = f"{schedule.block}, {staged}, {held}, {vector}, {TILE_LANES}"
@@ -203,8 +200,3 @@ def tile_definition(
         published=2 * schedule.width * -(-structure_size(totals.sizes) // 16) * 16,
     )  # fmt: skip
     return definition, writer.operands
-
-
-def extents_of(writer: RowWriter, work: RowWork) -> list[str]:
-    """The extents of the loop, as numbers of the kernel."""
-    return [writer.operands.scalar(extent, np.dtype(np.int64)) for extent in work.shape]

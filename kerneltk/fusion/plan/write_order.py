@@ -22,6 +22,7 @@ from kerneltk.fusion.plan.steps import (
     elements,
     kernel_of,
     part_of,
+    whole_leaf,
 )
 from kerneltk.fusion.trace.graph import Broadcast, Load, Node, Shape, Steps
 from kerneltk.fusion.trace.state import Trace
@@ -224,5 +225,5 @@ def view_reshaped(steps: Sequence[Step], results: Set[int]) -> None:
 def _stored(node: Node) -> Leaf | None:
     """The array that a value is in."""
     if isinstance(node, Load):
-        return Leaf(node.array, node.version, (), node.dtype, node.shape)
+        return whole_leaf(node.array, node, node.version)
     return None

@@ -412,12 +412,6 @@ def _spread(
     return finished(array, _kept(node, chosen.axes, bool(keepdims)), out)
 
 
-def _ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
-    high = _plain("max", a, axis, None, None, keepdims)
-    low = _plain("min", a, axis, None, None, keepdims)
-    return np.subtract(high, low, out=out)
-
-
 def _count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
     array = as_array(trace_of(a), a)
     truth = new_array(array.trace, array.trace.cast(array.node, _BOOL))
@@ -607,30 +601,6 @@ def _floats(array: LazyArray) -> Node:
     return array.trace.cast(array.node, kind)
 
 
-def _fix(x: Any, out: Any = None) -> Any:
-    return np.trunc(x, out=out)
-
-
-def _nan_to_num(
-    x: Any, copy: Any = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
-) -> Any:
-    array = as_array(trace_of(x), x)
-    if array.dtype.kind == "c":
-        raise unsupported("'nan_to_num' of complex numbers is not fused.")
-    if not copy:
-        raise unsupported("'nan_to_num' with 'copy=False' is not fused.",
-                          "write 'x[...] = np.nan_to_num(x)'.")  # fmt: skip
-    if array.dtype.kind != "f":
-        return _copy(array)
-    limits = np.finfo(array.dtype)
-    high = limits.max if posinf is None else posinf
-    low = limits.min if neginf is None else neginf
-    kind = array.dtype.type
-    found = _choose(np.logical_not(np.isnan(array)), array, kind(nan), array.dtype)
-    found = _choose(np.not_equal(found, kind(np.inf)), found, kind(high), array.dtype)
-    return _choose(np.not_equal(found, kind(-np.inf)), found, kind(low), array.dtype)
-
-
 def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     if not isinstance(dst, LazyArray):
         raise wrong_type("'copyto' writes to an array.")
@@ -641,21 +611,6 @@ def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -
     node = node_of(trace, operand, promoted([dst, operand])) if weak else as_array(trace, src).node
     node = without_leading_ones(trace, node, dst.ndim)
     into(dst, new_array(trace, node), where, casting)
-
-
-def _isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False) -> Any:
-    operand = as_operand(trace_of(a, b, rtol, atol), b)
-    # Differences of integers are not cut off.
-    if isinstance(operand, LazyArray):
-        b = operand.astype(np.float64) if operand.dtype.kind in "biu" else operand
-    elif isinstance(operand.value, int | np.integer | np.bool_):
-        b = b * 1.0
-    finite = np.isfinite(b)
-    close = np.less_equal(np.absolute(np.subtract(a, b)), atol + rtol * np.absolute(b))
-    found = np.logical_or(np.logical_and(close, finite), np.equal(a, b))
-    if equal_nan:
-        found = np.logical_or(found, np.logical_and(np.isnan(a), np.isnan(b)))
-    return found
 
 
 # -- views and new arrays ------------------------------------------------------------------------
@@ -680,23 +635,6 @@ def _expand_dims(a: Any, axis: Any) -> Any:
     places = {operator.index(k) % ndim for k in given}
     items = tuple(None if k in places else slice(None) for k in range(ndim))
     return array[items]
-
-
-def _moveaxis(a: Any, source: Any, destination: Any) -> Any:
-    array = as_array(trace_of(a), a)
-    sources = source if isinstance(source, tuple | list) else (source,)
-    places = destination if isinstance(destination, tuple | list) else (destination,)
-    taken = [array.axis(k) for k in sources]
-    order = [k for k in range(array.ndim) if k not in taken]
-    for place, k in sorted(zip([array.axis(p) for p in places], taken, strict=True)):
-        order.insert(place, k)
-    return array.transpose(*order)
-
-
-def _flip(m: Any, axis: Any = None) -> Any:
-    array = as_array(trace_of(m), m)
-    axes = array.axes(axis)
-    return array[tuple(slice(None, None, -1 if k in axes else None) for k in range(array.ndim))]
 
 
 def shape_from(shape: Any) -> Shape:
@@ -727,8 +665,14 @@ def _broadcast_arrays(*args: Any, subok: Any = False) -> Any:
 
 
 def _full(trace: Trace, shape: Shape, value: Any, dtype: np.dtype[Any]) -> LazyArray:
-    node = node_of(trace, as_operand(trace, value), dtype)
-    made = new_array(trace, View(dtype, shape, node, Broadcast(shape)) if shape else node)
+    operand = as_operand(trace, value)
+    if isinstance(operand, LazyArray):
+        node = trace.cast(operand.broadcast_to(shape).node, dtype)
+        node = Cast(dtype, shape, node)  # no view of it
+    else:
+        node = node_of(trace, operand, dtype)
+        node = View(dtype, shape, node, Broadcast(shape)) if shape else node
+    made = new_array(trace, node)
     trace.layouts.ask(made.node, "K")
     return no_scalar(made)
 
@@ -753,13 +697,9 @@ def empty(trace: Trace, shape: Shape, dtype: np.dtype[Any]) -> LazyArray:
 
 
 def filled(trace: Trace, shape: Shape, value: Any, dtype: Any) -> LazyArray:
-    """An array of one number."""
-    operand = as_operand(trace, value)
+    """An array of a value, of its dtype if none is given."""
     if dtype is None:
-        dtype = promoted([operand])
-    if isinstance(operand, LazyArray):
-        raise unsupported("An array cannot fill another in a fused function.",
-                          "write 'np.broadcast_to(x, shape)'.")  # fmt: skip
+        dtype = promoted([as_operand(trace, value)])
     return _full(trace, shape, value, np.dtype(dtype))
 
 
@@ -780,12 +720,8 @@ def _full_like(a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", sub
     array = as_array(trace, a)
     wanted = array.dtype if dtype is None else np.dtype(dtype)
     extents = array.extents if shape is None else shape_from(shape)
-    value = None if fill_value is _NO_VALUE else as_operand(trace, fill_value)
-    if value is None:
+    if fill_value is _NO_VALUE:
         made = empty(trace, extents, wanted)
-    elif isinstance(value, LazyArray):
-        node: Node = View(wanted, extents, trace.cast(value.node, wanted), Broadcast(extents))
-        made = no_scalar(new_array(trace, Cast(wanted, extents, node)))
     else:
         made = _full(trace, extents, fill_value, wanted)
     trace.layouts.ask(made.node, order, array.node)
@@ -834,8 +770,7 @@ def _plain_name(name: str) -> Callable[..., Any]:
 
 _VIEWS: dict[str, Callable[..., Any]] = {
     "transpose": _transpose, "permute_dims": _transpose, "squeeze": _array_method("squeeze"),
-    "swapaxes": _array_method("swapaxes"), "expand_dims": _expand_dims, "moveaxis": _moveaxis,
-    "flip": _flip, "flipud": lambda m: _flip(m, 0), "fliplr": lambda m: _flip(m, 1),
+    "swapaxes": _array_method("swapaxes"), "expand_dims": _expand_dims,
     "broadcast_to": _broadcast_to, "broadcast_arrays": _broadcast_arrays,
     "matrix_transpose": lambda x: as_array(trace_of(x), x).mT,
 }  # fmt: skip
@@ -846,7 +781,7 @@ _REDUCTIONS: dict[str, Callable[..., Any]] = {
     "any": lambda a, axis=None, out=None, **o: _plain("any", a, axis, None, out, **o),
     "all": lambda a, axis=None, out=None, **o: _plain("all", a, axis, None, out, **o),
     "argmin": functools.partial(_arg, "argmin"), "argmax": functools.partial(_arg, "argmax"),
-    "mean": _mean, "ptp": _ptp, "var": functools.partial(_spread, root=False),
+    "mean": _mean, "var": functools.partial(_spread, root=False),
     "std": functools.partial(_spread, root=True),
 }  # fmt: skip
 
@@ -871,8 +806,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "where": _where, "clip": _clip, "round": _round, "around": _round,
     "astype": lambda x, dtype, /, *, copy=True, device=None: _astype(x, dtype, copy=copy),
     "copy": _copy, "copyto": _copyto, "real": _part("real"), "imag": _part("imag"),
-    "angle": _angle, "sinc": _of_floats(np.sinc), "i0": _of_floats(np.i0), "fix": _fix,
-    "nan_to_num": _nan_to_num, "isclose": _isclose,
+    "angle": _angle, "sinc": _of_floats(np.sinc), "i0": _of_floats(np.i0),
+    "fix": lambda x, out=None: np.trunc(x, out=out),
     "zeros_like": _like(0), "ones_like": _like(1), "empty_like": _like(_NO_VALUE),
     "full_like": _full_like,
     "shape": lambda a: as_array(trace_of(a), a).shape,
@@ -888,4 +823,3 @@ METHODS: dict[str, Callable[..., Any]] = {
     "copy": lambda a, order="C": _copy(a, order),
     "conj": _conjugate, "conjugate": _conjugate,
 }  # fmt: skip
-METHODS.pop("ptp")

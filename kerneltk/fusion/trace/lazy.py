@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import types
 import weakref
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -269,7 +270,11 @@ class LazyNumber(Operators):
     def __float__(self) -> float:
         # What comes from integers and extents alone may be constant: it rarely changes.
         value = self.symbol.value
-        if self._is_known or isinstance(value, int | np.integer) or not self._is_given:
+        if (
+            self._is_known
+            or isinstance(value, int | np.integer)
+            or not has_argument(self.symbol.expression)
+        ):
             return float(self.trace.guards.decide(float, self.symbol))
         raise unsupported(
             "A number that is an argument has no value while the function is traced.",
@@ -322,20 +327,15 @@ class LazyNumber(Operators):
         """Whether it has one value for good: blocks record once."""
         return self.trace.block is not None
 
-    @property
-    def _is_given(self) -> bool:
-        return has_argument(self.symbol.expression)
-
     def __getitem__(self, key: Any) -> Any:
         if not isinstance(self.symbol.value, np.generic):
             raise TypeError(f"'{type(self.symbol.value).__name__}' object is not subscriptable")
         return self._array[key]
 
-    def __copy__(self) -> LazyNumber:
+    def __copy__(self, *memo: Any) -> LazyNumber:
         return self
 
-    def __deepcopy__(self, memo: Any) -> LazyNumber:
-        return self
+    __deepcopy__ = __copy__
 
     def __round__(self, digits: Any = None) -> Any:
         return LazyNumber(self.trace, applied(round, self.symbol, constant(digits)))
@@ -442,7 +442,9 @@ class _Method(NumberFunction):
 def _number_operator(function: Callable[..., Any], own: Binary, swapped: bool) -> Binary:
     def apply(self: LazyNumber, other: Any) -> Any:
         found = self._by(function, other, swapped=swapped)
-        return own(self, other) if found is NotImplemented else found
+        if found is not NotImplemented or isinstance(other, list | tuple):  # which 'n' repeats
+            return found
+        return own(self, other)
 
     return apply
 
@@ -648,17 +650,13 @@ class LazyArray(Operators):
             )
         object.__setattr__(self, name, value)
 
-    def __copy__(self) -> Any:
+    def __copy__(self, *memo: Any) -> Any:
         return np.copy(self, order="K")
 
-    def __deepcopy__(self, memo: Any) -> Any:
-        return np.copy(self, order="K")
-
-    def __reduce__(self) -> NoReturn:
+    def __reduce__(self, *protocol: Any) -> NoReturn:
         raise unsupported("A traced array cannot be pickled.", "return it from the function.")
 
-    def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        self.__reduce__()
+    __deepcopy__, __reduce_ex__ = __copy__, __reduce__
 
     def __round__(self, digits: Any = None) -> Any:
         if digits is not None and self.is_scalar:
@@ -730,6 +728,10 @@ class LazyArray(Operators):
             raise unsupported(f"'{name}' of an array is not fused.", "use NumPy's functions.")
         if name.startswith("__"):
             raise AttributeError(name)
+        if name == "flags" and is_asked_inside(1):  # by NumPy's own code, for the order of a result
+            order = self.trace.layouts.order(self.node)
+            is_reversed = self.ndim > 1 and order == (*reversed(range(self.ndim)),)
+            return types.SimpleNamespace(fnc=is_reversed, contiguous=not is_reversed)
         return self.trace.handlers.method(self, name)
 
     @property
@@ -789,7 +791,7 @@ class LazyArray(Operators):
 
     def transpose(self, *axes: Any) -> LazyArray:
         """The axes in another order."""
-        if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], tuple | list)):
+        if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], tuple | list | np.ndarray)):
             axes = () if axes[0] is None else tuple(axes[0])
         if not axes:
             order = tuple(reversed(range(self.ndim)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -98,11 +99,11 @@ def as_operand(trace: Trace, value: Any) -> LazyArray | Symbol:
                 "take 'numpy.asarray(x)' of it outside of the function.",
             )
         array = own_array(value)[1]
+        if isinstance(array, np.ndarray) and not trace.reads.is_named(value):
+            number = symbol_of(array[()])
+            if number is not None:  # of an array without dimensions, which no name has
+                return number
         if trace.block is None and not isinstance(array, trace.array_type):
-            if isinstance(array, np.ndarray) and not trace.reads.is_named(value):
-                number = symbol_of(array[()])
-                if number is not None:  # of an array without dimensions, which no name has
-                    return number
             raise wrong_type(
                 f"An array of NumPy and one of CuPy are operands of one function; this is a "
                 f"'{kind.__module__.partition('.')[0]}' array.",
@@ -527,6 +528,8 @@ def write(target: LazyArray, node: Node) -> None:
             f"A value of shape {tuple(e.value for e in node.shape)} cannot be written to one of "
             f"shape {tuple(e.value for e in shape)}."
         )
+    if any(extent.value == 0 and trace.guards.decide(operator.not_, extent) for extent in shape):
+        return  # no element
     storage = target.storage
     storage.writes += 1
     array = storage.array

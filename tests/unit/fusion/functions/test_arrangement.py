@@ -144,12 +144,6 @@ def test_empty_arrays_are_not_filled() -> None:
     assert joined.explain(x, x).bytes == joined.explain(x, x).floor
 
 
-def test_roll_by_a_float_is_refused_at_its_line() -> None:
-    with pytest.raises(kerneltk.ArgumentTypeError, match="'roll' moves by integers") as error:
-        kerneltk.fuse(lambda x, n: np.roll(x, n))(np.ones(3), 1.5)
-    assert "np.roll(x, n)" in str(error.value)
-
-
 def test_shapes_that_do_not_fit() -> None:
     for program in (
         lambda x: x.reshape(4, -1), lambda x: np.stack([x, x[:1]]),

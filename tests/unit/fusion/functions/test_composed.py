@@ -55,22 +55,10 @@ def test_differences_and_sums(dtype: str) -> None:
             np.trapezoid(x, x * 2), np.polyval([1, 2.5], x), np.polyval(v[:3], x),
             np.cross(v[:3], x[:, :3]), np.cross(x[:3], x[3:6], axis=0),
             np.cumulative_sum(x, axis=0, include_initial=True), np.cumulative_prod(v),
-            np.isreal(x), np.iscomplex(x),
+            np.isreal(x), np.iscomplex(x), np.isposinf(v.real / 0), np.isneginf(v.real / -0.0),
         ]  # fmt: skip
 
     check(program, arrays_of(dtype, 6, 7), arrays_of(dtype, 7), 0.5, tolerance=1e-5)
-
-
-def test_arrangements() -> None:
-    def program(x: Any, v: Any) -> Any:
-        return [
-            *(np.rot90(x, k) for k in range(-1, 4)), np.rot90(x[None], 1, (1, 2)),
-            np.atleast_1d(x.sum()), np.atleast_2d(v, x), np.atleast_3d(v), np.atleast_3d(x),
-            np.array_split(x, 4, 1), np.array_split(v, [2, 5]), np.vsplit(x, 2), np.hsplit(x, 7),
-            np.hsplit(v, [1]), np.dsplit(x[None], 7)[1], np.unstack(x), np.unstack(x, axis=1)[3],
-        ]  # fmt: skip
-
-    check(program, arrays_of(float, 6, 7), arrays_of(float, 7))
 
 
 def test_calls_of_the_library() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-import json
+import io
 import sys
 import weakref
 from collections.abc import Callable, Sequence
@@ -64,9 +64,17 @@ def as_text(program: Program) -> str:
     guards = [repr(value) for value in trace.guards.conditions.values()]
     if trace not in DESCRIPTIONS:  # planned each time
         return str([[step.kernel._definition for step in program.plan.steps], guards])
-    writer = steps._Writer(trace, DESCRIPTIONS[trace])
-    parts = writer.plan(program.plan), guards, trace.guards.only_broadcast
-    return json.dumps(parts)
+    pickler = steps._Pickler(io.BytesIO(), DESCRIPTIONS[trace])
+
+    def plain(value: Any) -> Any:  # whichever of equal values are one object
+        reduced = pickler.persistent_id(value) or pickler.reducer_override(value)
+        if reduced is not NotImplemented:
+            return plain(reduced) if callable(reduced[0]) else reduced
+        if isinstance(value, list | tuple):
+            return [type(value), *map(plain, value)]
+        return {k: plain(v) for k, v in value.items()} if type(value) is dict else repr(value)
+
+    return str(plain((program.plan, guards, trace.guards.only_broadcast)))
 
 
 DESCRIPTIONS: weakref.WeakKeyDictionary[Trace, Description] = weakref.WeakKeyDictionary()

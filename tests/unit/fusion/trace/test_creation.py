@@ -21,7 +21,7 @@ def test_arrays_of_numbers() -> None:
             np.meshgrid(x[0], x[:, 0], indexing="ij", sparse=True), np.linspace(0, k, n),
             np.linspace(1, k, rows, endpoint=False), np.linspace(0, 9, 4, dtype=int), np.eye(rows),
             np.eye(rows, n, 1, dtype=np.float32), np.identity(n), np.tri(rows, n, -1),
-            np.linspace(k, 2, 1),
+            np.linspace(k, 2, 1), np.full((2, *x.shape), x[0]), np.full_like(x, x[0], order="F"),
         ]  # fmt: skip
 
     check(program, np.arange(12.0).reshape(3, 4), 5, 2.5)

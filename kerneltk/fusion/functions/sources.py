@@ -1,0 +1,122 @@
+"""NumPy's functions that are written in Python, by NumPy's own code.
+
+Such code computes by functions that are traced, makes its arrays by names that stand for traced
+ones here, and decides by shapes, which guards note.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import operator
+import types
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from kerneltk.errors import AxisError, KernelToolkitError
+from kerneltk.fusion.trace.creation import CREATION
+from kerneltk.fusion.trace.lazy import Lazy, LazyArray
+from kerneltk.fusion.trace.operations import trace_of
+from kerneltk.fusion.trace.state import Trace, at_line, wrong_type, wrong_value
+
+
+class _Globals(dict[str, Any]):
+    """The globals of some of NumPy's functions, in a trace."""
+
+    def __init__(self, names: dict[str, Any], trace: Trace) -> None:
+        super().__init__(__name__=names["__name__"], __builtins__=builtins)
+        self._names, self._trace = names, trace
+
+    def __missing__(self, name: str) -> Any:
+        found = self[name] = _seen(self._names[name], name, self._trace)
+        return found
+
+
+class _Module:
+    """A module of NumPy's in a trace."""
+
+    def __init__(self, module: types.ModuleType, trace: Trace) -> None:
+        self._module, self._trace = module, trace
+
+    def __getattr__(self, name: str) -> Any:
+        return _seen(getattr(self._module, name), name, self._trace)
+
+
+def _seen(found: Any, name: str, trace: Trace) -> Any:
+    """What NumPy's code sees in place of what it has by a name."""
+    if isinstance(found, types.ModuleType):
+        return _Module(found, trace)
+    if name in ("array", "asarray", "asanyarray"):
+        return functools.partial(_array, trace, found)
+    if name in CREATION and callable(found):
+        return functools.partial(_made, trace, found, name)
+    if type(found) is types.FunctionType:  # of NumPy's own use, which dispatches nothing
+        return _in_trace(found, trace)
+    return found
+
+
+def _array(trace: Trace, own: Any, value: Any, *args: Any, **kwargs: Any) -> Any:
+    if not isinstance(value, Lazy):
+        return own(value, *args, **kwargs)  # of numbers, which calls share
+    least = kwargs.pop("ndmin", 0)
+    kwargs.pop("subok", None)
+    if kwargs.get("copy", True) is None:
+        kwargs["copy"] = False
+    array: LazyArray = CREATION[own.__name__](trace, own, (value, *args), kwargs)
+    return array[(*[None] * (least - array.ndim), ...)] if array.ndim < least else array
+
+
+def _made(trace: Trace, own: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+    if name == "arange" and next(_lazy(args), None) is None:
+        return own(*args, **kwargs)  # of axes, and of no extents
+    return CREATION[name](trace, own, args, kwargs)
+
+
+def _in_trace(function: types.FunctionType, trace: Trace) -> Callable[..., Any]:
+    made = types.FunctionType(
+        function.__code__, _Globals(function.__globals__, trace), function.__name__,
+        function.__defaults__, function.__closure__,
+    )  # fmt: skip
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
+
+
+def _lazy(values: Iterable[Any]) -> Iterator[Any]:
+    """The traced values among some, also in lists."""
+    for value in values:
+        if isinstance(value, Lazy):
+            yield value
+        elif isinstance(value, tuple | list):
+            yield from _lazy(value)
+
+
+def _by_own_code(name: str) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        trace = trace_of(*_lazy((*args, *kwargs.values())))
+        function = _in_trace(operator.attrgetter(name)(np).__wrapped__, trace)
+        try:
+            return function(*args, **kwargs)
+        except KernelToolkitError:
+            raise
+        except (TypeError, ValueError) as error:  # of NumPy's own, for such arguments
+            sentence = f"'{name}': {str(error).rstrip('.')}."
+            if isinstance(error, np.exceptions.AxisError):
+                raise at_line(AxisError, sentence) from error
+            raise (wrong_type if isinstance(error, TypeError) else wrong_value)(sentence) from error
+
+    return call
+
+
+OWN_CODE: dict[str, Callable[..., Any]] = {
+    name: _by_own_code(name)
+    for name in (
+        "append", "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "column_stack",
+        "cumulative_prod", "cumulative_sum", "diff", "dsplit", "dstack", "flip", "fliplr",
+        "flipud", "gradient", "hsplit", "hstack", "iscomplex", "isclose", "isreal", "kron",
+        "moveaxis", "nan_to_num", "outer", "pad", "polyval", "ptp", "put_along_axis", "roll",
+        "rot90", "select", "split", "stack", "tensordot", "trapezoid", "trapz", "tril", "triu",
+        "unstack", "vsplit", "vstack",
+    )
+}  # fmt: skip
