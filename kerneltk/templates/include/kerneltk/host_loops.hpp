@@ -130,13 +130,9 @@ struct part {
 };
 
 template <class T>
-struct plain {
-    using type = T;
-};
+struct plain : identity<T> {};
 template <class T>
-struct plain<const T> {
-    using type = T;
-};
+struct plain<const T> : identity<T> {};
 template <class T, int N, bool C, class I>
 __forceinline__ auto whole(const array_view<T, N, C, I>& array) {
     using Plain = typename plain<T>::type;

@@ -127,13 +127,9 @@ private:
 };
 
 template <class T>
-struct without_volatile {
-    using type = T;
-};
+struct without_volatile : identity<T> {};
 template <class T>
-struct without_volatile<volatile T> {
-    using type = T;
-};
+struct without_volatile<volatile T> : identity<T> {};
 
 template <class T>
 constexpr decltype(auto) target(T& memory, place p, unsigned int number) {

@@ -6,17 +6,8 @@ namespace kerneltk {
 
 #ifdef __CUDACC_RTC__
 template <int BYTES>
-struct chunk {
-    using type = word_of<BYTES>;
-};
-template <>
-struct chunk<8> {
-    using type = uint2;
-};
-template <>
-struct chunk<16> {
-    using type = uint4;
-};
+struct chunk
+    : conditional<BYTES == 16, uint4, typename conditional<BYTES == 8, uint2, word_of<BYTES>>::type> {};
 
 // Copies BYTES bytes; both addresses are multiples of CHUNK.
 template <int CHUNK, int BYTES>

@@ -18,18 +18,12 @@ struct identity {
 template <bool B, class T = int>
 struct enable_if {};
 template <class T>
-struct enable_if<true, T> {
-    using type = T;
-};
+struct enable_if<true, T> : identity<T> {};
 
 template <bool B, class T, class F>
-struct conditional {
-    using type = T;
-};
+struct conditional : identity<T> {};
 template <class T, class F>
-struct conditional<false, T, F> {
-    using type = F;
-};
+struct conditional<false, T, F> : identity<F> {};
 
 template <class A, class B>
 struct is_same : false_type {};
