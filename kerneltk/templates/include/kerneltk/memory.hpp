@@ -6,8 +6,8 @@ namespace kerneltk {
 
 #ifdef __CUDACC_RTC__
 template <int BYTES>
-using chunk = typename conditional<
-    BYTES == 16, uint4, typename conditional<BYTES == 8, uint2, word_of<BYTES>>::type>::type;
+struct chunk
+    : conditional<BYTES == 16, uint4, typename conditional<BYTES == 8, uint2, word_of<BYTES>>::type> {};
 
 // Copies BYTES bytes; both addresses are multiples of CHUNK.
 template <int CHUNK, int BYTES>
