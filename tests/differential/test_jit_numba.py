@@ -633,6 +633,8 @@ def test_print_and_assert(backend: Any, capfd: pytest.CaptureFixture[str]) -> No
         print("thread", i, f"{x[i]:.2f}")
         print(cuda.threadIdx, f"{cuda.blockDim}")
         assert x[i] < 10, f'it\'s {x[i]}, "{{10}}"'
+        if x[i] < 0:
+            raise ValueError(f"{x[i]} is negative")
 
     kernel[1, 1](backend.asarray(np.full(1, 1.5)))
     cuda.synchronize()
@@ -643,4 +645,6 @@ def test_print_and_assert(backend: Any, capfd: pytest.CaptureFixture[str]) -> No
     if backend.name == "host":  # on a GPU an assertion that fails ends the process's context
         with pytest.raises(LaunchError, match=r"'it's {x\[i\]}, \"\{10\}\"' failed"):
             kernel[1, 1](np.full(1, 15.0))
+        with pytest.raises(LaunchError, match=r"'ValueError: {x\[i\]} is negative' failed"):
+            kernel[1, 1](np.full(1, -1.0))
         assert 'it\'s 15, "{10}"\n' in capfd.readouterr().out

@@ -151,21 +151,24 @@ def _return_statement(low: FunctionBuilder, node: ast.Return) -> None:
         give_back(low, evaluation.evaluate(low, node.value), low.span(node.value))
 
 
+def _message_of(low: FunctionBuilder, node: ast.expr) -> tuple[str, list[ir.Statement]]:
+    """Return the message of an assertion or an exception, and what prints its values."""
+    if isinstance(node, ast.JoinedStr):
+        with low.captured() as printed:
+            message = print_text(low, node)
+        return message, printed
+    found = evaluation.evaluate(low, node)
+    if not isinstance(found, Static):
+        raise low.refuse(
+            "The message of 'assert' or 'raise' must be a constant or a formatted string.",
+            low.span(node),
+        )
+    return str(found.value), []
+
+
 def _assert_statement(low: FunctionBuilder, node: ast.Assert) -> bool:
     condition = conditions.condition_of(low, node.test)
-    message = ""
-    printed: list[ir.Statement] = []
-    if isinstance(node.msg, ast.JoinedStr):
-        with low.captured() as printed:
-            message = print_text(low, node.msg)
-    elif node.msg is not None:
-        found = evaluation.evaluate(low, node.msg)
-        if not isinstance(found, Static):
-            raise low.refuse(
-                "The message of 'assert' must be a constant or a formatted string.",
-                low.span(node.msg),
-            )
-        message = str(found.value)
+    message, printed = _message_of(low, node.msg) if node.msg is not None else ("", [])
     span = low.span(node)
     shown = message or ast.unparse(node.test)
     if not isinstance(condition, Static):
@@ -180,10 +183,33 @@ def _assert_statement(low: FunctionBuilder, node: ast.Assert) -> bool:
     is_mark = isinstance(node.test, ast.Constant) and not (low.is_kernel or low.is_of_elements)
     if low.is_certain and not is_mark:
         raise low.fail(f"This assertion never holds: {shown}.", span)
+    return _fail_always(low, shown, printed, span)
+
+
+def _fail_always(
+    low: FunctionBuilder, shown: str, printed: list[ir.Statement], span: ir.Span
+) -> bool:
     for statement in printed:
         low.emit(statement)
     low.emit(ir.Assert(ir.Literal_(False, BOOL, span), shown, span))
     return True
+
+
+def _raise_statement(low: FunctionBuilder, node: ast.Raise) -> bool:
+    """Lower ``raise ValueError("message")`` as an assertion that fails with these words."""
+    made = node.exc
+    given = made.args if isinstance(made, ast.Call) else []
+    kind = made.func if isinstance(made, ast.Call) else made
+    found = evaluation.evaluate(low, kind) if kind is not None else None
+    name = getattr(getattr(found, "value", None), "__name__", "")
+    if not name or len(given) > 1 or getattr(made, "keywords", None):
+        raise low.refuse(
+            "'raise' takes the class of an exception, with a message or without.",
+            low.span(node),
+            "write 'raise ValueError(\"message\")'.",
+        )
+    message, printed = _message_of(low, given[0]) if given else ("", [])
+    return _fail_always(low, f"{name}: {message}" if given else name, printed, low.span(node))
 
 
 def _function_definition(low: FunctionBuilder, node: ast.FunctionDef) -> None:
@@ -221,6 +247,7 @@ STATEMENTS: dict[type[ast.AST], Callable[[Any, Any], bool | None]] = {
     ast.If: _if_statement,
     ast.Match: matching.match_statement,
     ast.Pass: lambda low, node: None,
+    ast.Raise: _raise_statement,
     ast.Return: _return_statement,
     ast.While: loops.while_statement,
 }
