@@ -510,6 +510,35 @@ def test_signatures_of_device_functions(backend: Any) -> None:
     assert found[2].tolist() == wide.astype("f4").tolist()
 
 
+@cuda.jit
+def kinds_in_turn(x, index, y):
+    t = cuda.grid(1)
+    k = t
+    t = index[t]
+    t = x[t]
+    for j in range(3):
+        u = index[j]
+        for _ in range(2):
+            u += 1
+        if u > 3:
+            u = -u
+        u = x[u] * 0.5
+        t += u
+    v = k / 2
+    x = x.reshape((2, 4))
+    x, v = x[1], k
+    y[k] = t + x[v]
+
+
+def test_a_variable_has_values_of_different_kinds_in_turn(backend: Any) -> None:
+    x, index, want = np.arange(8.0) ** 2, np.array([3, 1, 2, 0]), np.zeros(4)
+    given = [backend.asarray(a) for a in (x, index, want)]
+    kinds_in_turn[1, 4](*given)
+    for k in range(4):
+        want[k] = x[index[k]] + x[4 + k] + sum(0.5 * x[-u if u > 3 else u] for u in index[:3] + 2)
+    np.testing.assert_array_equal(backend.asnumpy(given[2]), want)
+
+
 class Colour(enum.Enum):
     RED = 1
     BLUE = 2

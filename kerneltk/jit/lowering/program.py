@@ -10,7 +10,7 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kerneltk.errors import TypingError, render_message
+from kerneltk.errors import TypingError, UnsupportedError, render_message
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Static, Value
 from kerneltk.jit.intrinsics.execution.memory import MOST_SHARED, SHARED_HINT, too_much_shared
@@ -42,23 +42,28 @@ def lower_program(
     `parameters` exist at run time, `static` are known. With `of_elements` it is a function of one
     element, which returns its results. Raises TypingError or UnsupportedError at the user's line.
     """
-    program = Program(mode, _HANDLERS, lookups=lookups or Lookups(), of_elements=of_elements)
     arguments = tuple((name, ir.Local(name, kind, span)) for name, kind, span in parameters)
     known = {name: Static(value) for name, value in static.items()}
-    lower_function(
-        FunctionBuilder(
-            program,
-            source,
-            function,
-            None,
-            arguments,
-            known,
-            is_kernel=not of_elements,
-            is_of_elements=of_elements,
+
+    def attempt(versions: bool) -> ir.Program:
+        program = Program(mode, _HANDLERS, lookups=lookups or Lookups(), of_elements=of_elements)
+        program.versions = versions
+        options = {"is_kernel": not of_elements, "is_of_elements": of_elements}
+        lower_function(
+            FunctionBuilder(program, source, function, None, arguments, known, **options)
         )
-    )
-    functions = tuple(program.functions)
-    lowered = ir.Program(ir.with_recursion(functions) if program.is_recursive else functions)
+        functions = tuple(program.functions)
+        return ir.Program(ir.with_recursion(functions) if program.is_recursive else functions)
+
+    try:
+        lowered = attempt(False)
+    except TypingError as error:
+        if mode != "numba":
+            raise
+        try:  # numba's variables may change their types
+            lowered = attempt(True)
+        except (TypingError, UnsupportedError):
+            raise error from None
     _check_shared(lowered)
     return lowered
 
