@@ -8,47 +8,12 @@ as CUDA's functions do (CUDA Math API, "Half Precision Intrinsics").
 # Kernels that call these look their annotations up: they have none.
 from __future__ import annotations
 
+import operator
+from typing import Any
+
 import numpy as np
 
 from kerneltk.jit.intrinsics.numbers.bits import INTRINSICS as BITS
-
-__all__ = [
-    *("habs", "hadd", "hceil", "hcos", "hdiv", "heq", "hexp", "hexp10", "hexp2", "hfloor", "hfma"),
-    *("hge", "hgt", "hle", "hlog", "hlog10", "hlog2", "hlt", "hmax", "hmin", "hmul", "hne", "hneg"),
-    *("hrcp", "hrint", "hrsqrt", "hsin", "hsqrt", "hsub", "htanh", "htrunc"),
-]
-
-_rsqrt = BITS["rsqrt"]
-
-
-def habs(a):
-    """Return ``abs(a)``."""
-    return abs(np.float16(a))
-
-
-def hneg(a):
-    """Return ``-a``."""
-    return -np.float16(a)
-
-
-def hadd(a, b):
-    """Return ``a + b``."""
-    return np.float16(a) + np.float16(b)
-
-
-def hsub(a, b):
-    """Return ``a - b``."""
-    return np.float16(a) - np.float16(b)
-
-
-def hmul(a, b):
-    """Return ``a * b``."""
-    return np.float16(a) * np.float16(b)
-
-
-def hdiv(a, b):
-    """Return ``a / b``."""
-    return np.float16(a) / np.float16(b)
 
 
 def hfma(a, b, c):
@@ -59,84 +24,9 @@ def hfma(a, b, c):
     )
 
 
-def heq(a, b):
-    """Return ``a == b``."""
-    return np.float16(a) == np.float16(b)
-
-
 def hne(a, b):
     """Return ``a != b``; false of a NaN."""
     return np.float16(a) < np.float16(b) or np.float16(a) > np.float16(b)
-
-
-def hge(a, b):
-    """Return ``a >= b``."""
-    return np.float16(a) >= np.float16(b)
-
-
-def hgt(a, b):
-    """Return ``a > b``."""
-    return np.float16(a) > np.float16(b)
-
-
-def hle(a, b):
-    """Return ``a <= b``."""
-    return np.float16(a) <= np.float16(b)
-
-
-def hlt(a, b):
-    """Return ``a < b``."""
-    return np.float16(a) < np.float16(b)
-
-
-def hmax(a, b):
-    """Return the larger one."""
-    return np.fmax(np.float16(a), np.float16(b))
-
-
-def hmin(a, b):
-    """Return the smaller one."""
-    return np.fmin(np.float16(a), np.float16(b))
-
-
-def hsin(a):
-    """Return the sine."""
-    return np.sin(np.float16(a))
-
-
-def hcos(a):
-    """Return the cosine."""
-    return np.cos(np.float16(a))
-
-
-def htanh(a):
-    """Return the hyperbolic tangent."""
-    return np.tanh(np.float16(a))
-
-
-def hlog(a):
-    """Return the natural logarithm."""
-    return np.log(np.float16(a))
-
-
-def hlog2(a):
-    """Return the logarithm to base 2."""
-    return np.log2(np.float16(a))
-
-
-def hlog10(a):
-    """Return the logarithm to base 10."""
-    return np.log10(np.float16(a))
-
-
-def hexp(a):
-    """Return e to the power of `a`."""
-    return np.exp(np.float16(a))
-
-
-def hexp2(a):
-    """Return 2 to the power of `a`."""
-    return np.exp2(np.float16(a))
 
 
 def hexp10(a):
@@ -144,36 +34,51 @@ def hexp10(a):
     return np.float16(np.float32(10) ** np.float32(np.float16(a)))
 
 
-def hsqrt(a):
-    """Return the square root."""
-    return np.sqrt(np.float16(a))
-
-
-def hrsqrt(a):
-    """Return 1 divided by the square root."""
-    return _rsqrt(np.float16(a))
-
-
 def hrcp(a):
     """Return ``1 / a``."""
     return np.float16(1) / np.float16(a)
 
 
-def hceil(a):
-    """Return the least integer that is not less."""
-    return np.ceil(np.float16(a))
+def _of_one(function: Any):
+    return lambda a: function(np.float16(a))
 
 
-def hfloor(a):
-    """Return the greatest integer that is not greater."""
-    return np.floor(np.float16(a))
+def _of_two(function: Any):
+    return lambda a, b: function(np.float16(a), np.float16(b))
 
 
-def htrunc(a):
-    """Return the integer part."""
-    return np.trunc(np.float16(a))
+_ROWS: dict[str, tuple[Any, Any, str]] = {
+    "habs": (_of_one, abs, "Return ``abs(a)``."),
+    "hneg": (_of_one, operator.neg, "Return ``-a``."),
+    "hsin": (_of_one, np.sin, "Return the sine."),
+    "hcos": (_of_one, np.cos, "Return the cosine."),
+    "htanh": (_of_one, np.tanh, "Return the hyperbolic tangent."),
+    "hlog": (_of_one, np.log, "Return the natural logarithm."),
+    "hlog2": (_of_one, np.log2, "Return the logarithm to base 2."),
+    "hlog10": (_of_one, np.log10, "Return the logarithm to base 10."),
+    "hexp": (_of_one, np.exp, "Return e to the power of `a`."),
+    "hexp2": (_of_one, np.exp2, "Return 2 to the power of `a`."),
+    "hsqrt": (_of_one, np.sqrt, "Return the square root."),
+    "hrsqrt": (_of_one, BITS["rsqrt"], "Return 1 divided by the square root."),
+    "hceil": (_of_one, np.ceil, "Return the least integer that is not less."),
+    "hfloor": (_of_one, np.floor, "Return the greatest integer that is not greater."),
+    "htrunc": (_of_one, np.trunc, "Return the integer part."),
+    "hrint": (_of_one, np.rint, "Return the nearest integer, of two the even one."),
+    "hadd": (_of_two, operator.add, "Return ``a + b``."),
+    "hsub": (_of_two, operator.sub, "Return ``a - b``."),
+    "hmul": (_of_two, operator.mul, "Return ``a * b``."),
+    "hdiv": (_of_two, operator.truediv, "Return ``a / b``."),
+    "heq": (_of_two, operator.eq, "Return ``a == b``."),
+    "hge": (_of_two, operator.ge, "Return ``a >= b``."),
+    "hgt": (_of_two, operator.gt, "Return ``a > b``."),
+    "hle": (_of_two, operator.le, "Return ``a <= b``."),
+    "hlt": (_of_two, operator.lt, "Return ``a < b``."),
+    "hmax": (_of_two, np.fmax, "Return the larger one."),
+    "hmin": (_of_two, np.fmin, "Return the smaller one."),
+}
+for _name, (_made, _function, _doc) in _ROWS.items():
+    _found = globals()[_name] = _made(_function)
+    _found.__name__ = _found.__qualname__ = _name
+    _found.__doc__ = _doc
 
-
-def hrint(a):
-    """Return the nearest integer, of two the even one."""
-    return np.rint(np.float16(a))
+__all__ = [*_ROWS, "hexp10", "hfma", "hne", "hrcp"]
