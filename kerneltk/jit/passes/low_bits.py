@@ -23,95 +23,65 @@ def with_low_bits(function: ir.Function) -> ir.Function:
 
     It is the same object if there is nothing to change.
     """
-    fixed = {parameter.name for parameter in function.parameters}
-    stores = [
-        node
-        for node in ir.statements(function.body)
-        if isinstance(node, ir.Store) and isinstance(node.target, ir.Local)
-    ]
-    short = {node.target.name for node in stores if _is_long(node.target.type)} - fixed  # type: ignore[attr-defined]
+    stores = [node.target for node in ir.statements(function.body) if isinstance(node, ir.Store)]
+    given = {parameter.name for parameter in function.parameters}
+    short = {t.name for t in stores if isinstance(t, ir.Local) and _is_long(t.type)} - given
     while short:
-        whole: set[str] = set()
-        for statement in function.body:
-            _ask(statement, False, short, whole)
-        if not whole & short:
-            break
-        short -= whole
-    if not short:
-        return function
-    kinds = tuple((name, INT32 if name in short else kind) for name, kind in function.locals)
-    body = tuple(_rewritten(statement, short) for statement in function.body)
-    return replace(function, locals=kinds, body=body)
+        rewriter = _Rewriter(short)
+        body = tuple(map(rewriter.whole, function.body))
+        if not rewriter.asked:
+            kinds = tuple((name, INT32 if name in short else k) for name, k in function.locals)
+            return replace(function, locals=kinds, body=body)
+        short -= rewriter.asked
+    return function
 
 
 def _is_long(kind: Any) -> bool:
     """Whether a type is int64 or uint64; a Python int is left to the compiler."""
-    return (
-        isinstance(kind, Number) and kind.is_integer and kind.dtype.itemsize == 8 and not kind.weak
-    )
+    return isinstance(kind, Number) and not kind.weak and kind.dtype in (np.int64, np.uint64)
 
 
-def _is_cut(node: Any) -> bool:
-    """Whether an expression is the low bits of a long integer."""
-    if not isinstance(node, ir.Cast) or not _is_long(node.operand.type):
-        return False
-    return node.type.is_integer and node.type.dtype.itemsize <= 4
+class _Rewriter:
+    """Makes int32s of the variables `short`; `asked` are those that are asked for all their bits,
+    which must be none.
+    """
 
+    def __init__(self, short: set[str]) -> None:
+        self.short = short
+        self.asked: set[str] = set()
 
-def _operands(node: Any) -> tuple[Any, ...]:
-    """Return the operands of whose low bits alone the low bits of an integer are made."""
-    if isinstance(node, ir.Binary) and node.op in _RING:
-        return node.left, node.right
-    if isinstance(node, ir.Unary):
-        return (node.operand,)
-    if isinstance(node, ir.Cast) and _is_long(node.operand.type):
-        return (node.operand,)
-    return (node.then, node.orelse) if isinstance(node, ir.Select) else ()
+    def _is_short(self, node: Any) -> bool:
+        return isinstance(node, ir.Local) and node.name in self.short
 
+    def whole(self, node: Any) -> Any:
+        """Return a statement, or an expression of which all bits matter."""
+        if self._is_short(node):
+            self.asked.add(node.name)
+        if isinstance(node, ir.Store) and self._is_short(node.target):
+            target = replace(node.target, type=INT32)
+            return replace(node, target=target, value=self.low(node.value))
+        is_cut = isinstance(node, ir.Cast) and node.type.dtype.kind in "iu"
+        is_cut = is_cut and node.type.dtype.itemsize <= 4 and _is_long(node.operand.type)
+        if is_cut and any(map(self._is_short, ir.walk(node))):
+            found = self.low(node.operand)
+            return found if node.type == INT32 else replace(node, operand=found)
+        return ir.with_children(node, self.whole)
 
-def _ask(node: Any, is_cut: bool, short: set[str], whole: set[str]) -> None:
-    """Collect the variables that are asked for all of their bits."""
-    if isinstance(node, ir.Local):
-        if not is_cut:
-            whole.add(node.name)
-        return
-    if isinstance(node, ir.Store) and isinstance(node.target, ir.Local):
-        _ask(node.value, node.target.name in short, short, whole)
-        return
-    cut = _operands(node) if is_cut or _is_cut(node) else ()
-    for part in ir.children(node):
-        _ask(part, any(part is one for one in cut), short, whole)
-
-
-def _rewritten(node: Any, short: set[str]) -> Any:
-    if (
-        isinstance(node, ir.Store)
-        and isinstance(node.target, ir.Local)
-        and node.target.name in short
-    ):
-        return replace(node, target=replace(node.target, type=INT32), value=_low(node.value, short))
-    if _is_cut(node) and any(isinstance(n, ir.Local) and n.name in short for n in ir.walk(node)):
-        found = _low(node.operand, short)
-        return found if node.type == INT32 else replace(node, operand=found)
-    return ir.with_children(node, lambda part: _rewritten(part, short))
-
-
-def _low(node: Any, short: set[str]) -> Any:
-    """Return the low 32 bits of an integer."""
-    if isinstance(node, ir.Local) and node.name in short:
-        return replace(node, type=INT32)
-    if isinstance(node, ir.Literal_):
-        return ir.Literal_(np.array(node.value).astype(np.int32)[()], INT32, node.span)
-    if isinstance(node, ir.Cast) and node.operand.type.is_integer:  # type: ignore[union-attr]
-        if _is_long(node.operand.type):
-            return _low(node.operand, short)
-        found = _rewritten(node.operand, short)
-        return found if found.type == INT32 else ir.Cast(found, INT32, node.span)
-    parts = _operands(node)
-    if not parts:
-        return ir.Cast(_rewritten(node, short), INT32, node.span)
-
-    def change(part: Any) -> Any:
-        return _low(part, short) if any(part is one for one in parts) else _rewritten(part, short)
-
-    return replace(ir.with_children(node, change), type=INT32)
+    def low(self, node: Any) -> Any:
+        """Return the low 32 bits of an integer."""
+        if self._is_short(node):
+            return replace(node, type=INT32)
+        if isinstance(node, ir.Literal_):
+            return ir.Literal_(np.array(node.value).astype(np.int32)[()], INT32, node.span)
+        if isinstance(node, ir.Cast) and _is_long(node.operand.type):
+            return self.low(node.operand)
+        if isinstance(node, ir.Binary) and node.op in _RING:
+            return replace(node, left=self.low(node.left), right=self.low(node.right), type=INT32)
+        if isinstance(node, ir.Unary):
+            return replace(node, operand=self.low(node.operand), type=INT32)
+        if isinstance(node, ir.Select):
+            then, orelse = self.low(node.then), self.low(node.orelse)
+            condition = self.whole(node.condition)
+            return replace(node, condition=condition, then=then, orelse=orelse, type=INT32)
+        is_short = isinstance(node, ir.Cast) and node.operand.type == INT32
+        return self.whole(node.operand) if is_short else ir.Cast(self.whole(node), INT32, node.span)
