@@ -15,8 +15,7 @@ from kerneltk.jit.intrinsics.execution.threads import with_warps_of
 from kerneltk.jit.ir.types import UNKNOWN, ShapeAssumptions
 from kerneltk.jit.lowering.record_parameters import pass_by_value
 from kerneltk.jit.passes.lasting_memory import with_lasting_memory
-from kerneltk.jit.passes.low_bits import with_low_bits
-from kerneltk.jit.passes.narrow_parameters import narrow_parameters
+from kerneltk.jit.passes.narrowing import narrow_parameters, with_low_bits
 from kerneltk.jit.passes.value_range import shorten, simplify
 
 

@@ -1,8 +1,5 @@
-"""Sums that are only stored to 32 bits or less are computed in 32: demanded bits.
-
-numba's integers have 64 bits. In ``total += a[i] * b[i]`` of int32 elements, whose sum is stored
-to int32, the upper half never matters, and vectors of a CPU hold twice as many of the lower ones.
-Sums, products and the like have the same low bits in any width.
+"""Numbers in fewer bits: Python floats that a kernel only uses as float32 are passed as such, and
+sums that are only stored to 32 bits or less are computed in 32.
 """
 
 from __future__ import annotations
@@ -13,15 +10,58 @@ from typing import Any
 import numpy as np
 
 from kerneltk.jit import ir
-from kerneltk.jit.ir.types import INT32, Number
+from kerneltk.jit.ir.types import FLOAT32, INT32, PY_FLOAT, Number
 
 _RING = frozenset(("+", "-", "*", "&", "|", "^"))
 
 
-def with_low_bits(function: ir.Function) -> ir.Function:
-    """Return a function whose 64-bit variables are int32s where nothing asks for their upper bits.
+def narrow_parameters(program: ir.Program) -> ir.Program:
+    """Return a program whose last function takes float32 where it makes that of a Python float.
 
-    It is the same object if there is nothing to change.
+    A thread then converts nothing: on GPUs a conversion from float64 takes many cycles. It is the
+    same object if there is nothing to change.
+    """
+    function = program.kernel
+    weak = {p.name for p in function.parameters if p.type == PY_FLOAT}
+    if not weak:
+        return program
+    uses = dict.fromkeys(weak, 0)
+    casts = dict.fromkeys(weak, 0)
+    for node in ir.walk(*function.body):
+        if isinstance(node, ir.Local) and node.name in weak:
+            uses[node.name] += 1
+        elif isinstance(node, ir.Cast) and node.type == FLOAT32:
+            operand = node.operand
+            if isinstance(operand, ir.Local) and operand.name in weak:
+                casts[operand.name] += 1
+    narrow = {name for name in weak if 0 < uses[name] == casts[name]}
+    if not narrow:
+        return program
+    parameters = tuple(
+        replace(p, type=FLOAT32) if p.name in narrow else p for p in function.parameters
+    )
+    body = ir.rebuilt(function.body, lambda node: _without_cast(node, narrow))
+    changed = replace(function, parameters=parameters, body=body)
+    return ir.Program((*program.functions[:-1], changed))
+
+
+def _without_cast(node: Any, narrow: set[str]) -> Any:
+    """Return a parameter as it is passed, for a cast of one of these."""
+    if isinstance(node, ir.Cast):
+        operand = node.operand
+        if isinstance(operand, ir.Local) and operand.name in narrow:
+            return ir.Local(operand.name, FLOAT32, operand.span)
+    return node
+
+
+def with_low_bits(function: ir.Function) -> ir.Function:
+    """Return a function whose 64-bit variables are int32s where nothing asks for their upper bits:
+    demanded bits.
+
+    numba's integers have 64 bits. In ``total += a[i] * b[i]`` of int32 elements, whose sum is
+    stored to int32, the upper half never matters, and vectors of a CPU hold twice as many of the
+    lower ones. Sums, products and the like have the same low bits in any width. It is the same
+    object if there is nothing to change.
     """
     stores = [node.target for node in ir.statements(function.body) if isinstance(node, ir.Store)]
     given = {parameter.name for parameter in function.parameters}

@@ -9,7 +9,7 @@ import pytest
 
 from kerneltk.jit import cuda
 from kerneltk.jit.ir.types import Array, number
-from kerneltk.jit.passes.low_bits import with_low_bits
+from kerneltk.jit.passes.narrowing import with_low_bits
 from tests.ir_printer import show
 
 
