@@ -72,6 +72,8 @@ def test_what_a_kernel_of_numba_has() -> None:
         list(kernel.overloads)
     with pytest.raises(AttributeError, match=r"no attribute 'inspect_asm'[^$]*target=.compute_90"):
         kernel.inspect_asm  # noqa: B018
+    with pytest.raises(AttributeError, match=r"Hint: .*explain\(\*args\)' has registers"):
+        kernel.get_regs_per_thread  # noqa: B018
     with pytest.raises(AttributeError, match=r"no attribute 'other'$"):
         kernel.other  # noqa: B018
 
