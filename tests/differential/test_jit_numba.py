@@ -420,6 +420,10 @@ def integers(a, b, h, y, f):
         best = a[i] + a[i]
     y[9, i] = best + (a[i] + Level.HIGH)
     y[10, i] = (a[i] - SMALL) // 2 + a[i] % 1000
+    left = np.uint64(a[i])
+    while left >= 0:  # a float64, as in numba: it becomes -1.0
+        left -= 1
+    y[11, i] = left + ((a[i] > 3) << a[i] % 16) + (np.uint64(i) - 3) + (cuda.brev(b[i]) >> 31 & 2)
     a[i] += 100
     a[i : i + 1] -= 1
     f[0, i] = (a[i] + a[i]) / 2
@@ -436,12 +440,13 @@ def test_integers_meet_in_64_bits(backend: Any) -> None:
     expected = [
         2 * a, a * 0x10101, a + 600, b * b + 1, -b.astype("i4"), (squares >> 33).astype("i8"),
         h + b, 2 * a + a * a + (255 - a), a * 343, 3 * a + 100, (a - 200) // 2 + a,
+        [252, -3, 2**15 - 2],
     ]  # fmt: skip
     arrays = (
         a.astype("u1"),
         b.astype("i4"),
         h.astype("u4"),
-        np.zeros((11, 3), "i8"),
+        np.zeros((12, 3), "i8"),
         np.zeros((2, 3), "f4"),
     )
     given = [backend.asarray(x) for x in arrays]
