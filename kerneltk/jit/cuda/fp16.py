@@ -34,11 +34,6 @@ def hexp10(a):
     return np.float16(np.float32(10) ** np.float32(np.float16(a)))
 
 
-def hrcp(a):
-    """Return ``1 / a``."""
-    return np.float16(1) / np.float16(a)
-
-
 def _of_one(function: Any):
     return lambda a: function(np.float16(a))
 
@@ -60,6 +55,7 @@ _ROWS: dict[str, tuple[Any, Any, str]] = {
     "hexp2": (_of_one, np.exp2, "Return 2 to the power of `a`."),
     "hsqrt": (_of_one, np.sqrt, "Return the square root."),
     "hrsqrt": (_of_one, BITS["rsqrt"], "Return 1 divided by the square root."),
+    "hrcp": (_of_one, np.reciprocal, "Return ``1 / a``."),
     "hceil": (_of_one, np.ceil, "Return the least integer that is not less."),
     "hfloor": (_of_one, np.floor, "Return the greatest integer that is not greater."),
     "htrunc": (_of_one, np.trunc, "Return the integer part."),
@@ -81,4 +77,4 @@ for _name, (_made, _function, _doc) in _ROWS.items():
     _found.__name__ = _found.__qualname__ = _name
     _found.__doc__ = _doc
 
-__all__ = [*_ROWS, "hexp10", "hfma", "hne", "hrcp"]
+__all__ = [*_ROWS, "hexp10", "hfma", "hne"]

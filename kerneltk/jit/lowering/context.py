@@ -11,7 +11,7 @@ import re
 import types
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kerneltk.core.identifiers import CXX_KEYWORDS, is_library_name, stem_of
@@ -128,7 +128,7 @@ class Context:
         if self.program.versions:
             from kerneltk.jit.source.versions import with_versions  # only where types clash
 
-            self.source = with_versions(self.source)
+            self.source = replace(self.source, node=with_versions(self.source.node))
         self.scope = scope_of(self.source.node)
         # What passes learn.
         self.types: dict[str, Type] = {}

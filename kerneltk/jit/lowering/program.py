@@ -46,12 +46,12 @@ def lower_program(
     known = {name: Static(value) for name, value in static.items()}
 
     def attempt(versions: bool) -> ir.Program:
-        program = Program(mode, _HANDLERS, lookups=lookups or Lookups(), of_elements=of_elements)
-        program.versions = versions
-        options = {"is_kernel": not of_elements, "is_of_elements": of_elements}
-        lower_function(
-            FunctionBuilder(program, source, function, None, arguments, known, **options)
-        )
+        program = Program(
+            mode, _HANDLERS, lookups=lookups or Lookups(), of_elements=of_elements,
+            versions=versions,
+        )  # fmt: skip
+        kinds = not of_elements, of_elements
+        lower_function(FunctionBuilder(program, source, function, None, arguments, known, *kinds))
         functions = tuple(program.functions)
         return ir.Program(ir.with_recursion(functions) if program.is_recursive else functions)
 

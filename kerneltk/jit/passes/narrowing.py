@@ -119,9 +119,5 @@ class _Rewriter:
             return replace(node, left=self.low(node.left), right=self.low(node.right), type=INT32)
         if isinstance(node, ir.Unary):
             return replace(node, operand=self.low(node.operand), type=INT32)
-        if isinstance(node, ir.Select):
-            then, orelse = self.low(node.then), self.low(node.orelse)
-            condition = self.whole(node.condition)
-            return replace(node, condition=condition, then=then, orelse=orelse, type=INT32)
         is_short = isinstance(node, ir.Cast) and node.operand.type == INT32
         return self.whole(node.operand) if is_short else ir.Cast(self.whole(node), INT32, node.span)

@@ -11,37 +11,31 @@ import ast
 import copy
 import functools
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 from kerneltk.jit.source.scope import parameters_of
-from kerneltk.jit.source.text import FunctionNode, FunctionSource
+from kerneltk.jit.source.text import FunctionNode
 
-_SCOPES = (ast.FunctionDef, ast.Lambda, ast.GeneratorExp, ast.ListComp)
+# Names in these are left alone: nested functions may be called later, annotations name a type.
+_KEEPING = (ast.FunctionDef, ast.Lambda, ast.GeneratorExp, ast.ListComp, ast.AnnAssign)
 _JUMPS = (ast.Break, ast.Continue)
 
 
-def with_versions(source: FunctionSource) -> FunctionSource:
-    """Return the source of a function whose variables are assigned as rarely as can be."""
-    return replace(source, node=_split(source.node))
-
-
 @functools.lru_cache(maxsize=64)
-def _split(node: FunctionNode) -> FunctionNode:
+def with_versions(node: FunctionNode) -> FunctionNode:
+    """Return a copy of a function whose variables are assigned as rarely as can be."""
+    node = copy.deepcopy(node)
     if isinstance(node, ast.Lambda):
         return node
-    node = copy.deepcopy(node)
-    names = _names(node.body)
-    kept = {name.id for part in _nodes(node.body, ast.AnnAssign) for name in _names([part.target])}
-    kept |= {name.id for part in _nodes(node.body, _SCOPES) for name in _names([part])}
+    kept = {name.id for part in _nodes(node.body, _KEEPING) for name in _nodes([part], ast.Name)}
     kept |= {part.name for part in _nodes(node.body, (ast.MatchAs, ast.FunctionDef))}
     given = {argument.arg for argument in parameters_of(node)}
-    taken = given | {name.id for name in names}
+    taken = given | {name.id for name in _nodes(node.body, ast.Name)}
     blocks: list[Any] = [node.body]
     for part in _nodes(node.body, ast.stmt):
         blocks += [b for b in (getattr(part, "body", ()), getattr(part, "orelse", ())) if b]
     for block in reversed(blocks):
-        for name in sorted({n.id for n in _names(block) if isinstance(n.ctx, ast.Store)} - kept):
+        for name in sorted({n.id for n in _nodes(block, ast.Name)} - kept):
             _split_block(block, name, block is node.body, name in given, taken)
     return node
 
@@ -63,15 +57,13 @@ def _split_block(
         new = next(n for k in range(1, 10**6) if (n := f"{name}_{k}") not in taken)
         taken.add(new)
         read = [block[end].value] if end < len(block) else []
-        for found in [*_uses(block[begin].targets, name), *_uses([*inside, *read], name)]:
+        for found in _uses([*block[begin].targets, *inside, *read], name):
             found.id = new
 
 
 def _assigns(statement: ast.stmt, name: str) -> bool:
     """Whether a statement is ``name = ...`` or ``name, other = ...``."""
-    if not isinstance(statement, ast.Assign):
-        return False
-    found = _uses(statement.targets, name)
+    found = _uses(statement.targets, name) if isinstance(statement, ast.Assign) else []
     return len(found) == 1 and isinstance(found[0].ctx, ast.Store)
 
 
@@ -79,9 +71,5 @@ def _nodes(parts: Iterable[ast.AST], kind: Any) -> list[Any]:
     return [node for part in parts for node in ast.walk(part) if isinstance(node, kind)]
 
 
-def _names(parts: Iterable[ast.AST]) -> list[ast.Name]:
-    return _nodes(parts, ast.Name)
-
-
 def _uses(parts: Iterable[ast.AST], name: str) -> list[ast.Name]:
-    return [node for node in _names(parts) if node.id == name]
+    return [node for node in _nodes(parts, ast.Name) if node.id == name]
