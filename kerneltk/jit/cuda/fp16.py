@@ -4,71 +4,16 @@ Comparisons with a NaN are false, ``hne`` included, and ``hmax`` and ``hmin`` gi
 as CUDA's functions do (CUDA Math API, "Half Precision Intrinsics").
 """
 
-# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+# mypy: disable-error-code="no-untyped-def"
 # Kernels that call these look their annotations up: they have none.
-
 from __future__ import annotations
 
 import operator
+from typing import Any
 
 import numpy as np
 
 from kerneltk.jit.intrinsics.numbers.bits import INTRINSICS as BITS
-
-
-def _of_one(name, function, result):
-    """Return a function of one float16, which kernels compile as any other."""
-
-    def computed(a):
-        return function(np.float16(a))
-
-    computed.__name__ = computed.__qualname__ = name
-    computed.__doc__ = f"Return {result}."
-    return computed
-
-
-def _of_two(name, function, result):
-    """Return a function of two float16."""
-
-    def computed(a, b):
-        return function(np.float16(a), np.float16(b))
-
-    computed.__name__ = computed.__qualname__ = name
-    computed.__doc__ = f"Return {result}."
-    return computed
-
-
-_UNARY = {
-    "habs": (abs, "``abs(a)``"),
-    "hneg": (operator.neg, "``-a``"),
-    "hsin": (np.sin, "the sine"),
-    "hcos": (np.cos, "the cosine"),
-    "htanh": (np.tanh, "the hyperbolic tangent"),
-    "hlog": (np.log, "the natural logarithm"),
-    "hlog2": (np.log2, "the logarithm to base 2"),
-    "hlog10": (np.log10, "the logarithm to base 10"),
-    "hexp": (np.exp, "e to the power of `a`"),
-    "hexp2": (np.exp2, "2 to the power of `a`"),
-    "hsqrt": (np.sqrt, "the square root"),
-    "hrsqrt": (BITS["rsqrt"], "1 divided by the square root"),
-    "hceil": (np.ceil, "the least integer that is not less"),
-    "hfloor": (np.floor, "the greatest integer that is not greater"),
-    "htrunc": (np.trunc, "the integer part"),
-    "hrint": (np.rint, "the nearest integer, of two the even one"),
-}
-_BINARY = {
-    "hadd": (operator.add, "``a + b``"),
-    "hsub": (operator.sub, "``a - b``"),
-    "hmul": (operator.mul, "``a * b``"),
-    "hdiv": (operator.truediv, "``a / b``"),
-    "heq": (operator.eq, "``a == b``"),
-    "hge": (operator.ge, "``a >= b``"),
-    "hgt": (operator.gt, "``a > b``"),
-    "hle": (operator.le, "``a <= b``"),
-    "hlt": (operator.lt, "``a < b``"),
-    "hmax": (np.fmax, "the larger one"),
-    "hmin": (np.fmin, "the smaller one"),
-}
 
 
 def hfma(a, b, c):
@@ -89,12 +34,47 @@ def hexp10(a):
     return np.float16(np.float32(10) ** np.float32(np.float16(a)))
 
 
-def hrcp(a):
-    """Return ``1 / a``."""
-    return np.float16(1) / np.float16(a)
+def _of_one(function: Any):
+    return lambda a: function(np.float16(a))
 
 
-globals().update({name: _of_one(name, *row) for name, row in _UNARY.items()})
-globals().update({name: _of_two(name, *row) for name, row in _BINARY.items()})
+def _of_two(function: Any):
+    return lambda a, b: function(np.float16(a), np.float16(b))
 
-__all__ = ["hexp10", "hfma", "hne", "hrcp", *_UNARY, *_BINARY]
+
+_ROWS: dict[str, tuple[Any, Any, str]] = {
+    "habs": (_of_one, abs, "Return ``abs(a)``."),
+    "hneg": (_of_one, operator.neg, "Return ``-a``."),
+    "hsin": (_of_one, np.sin, "Return the sine."),
+    "hcos": (_of_one, np.cos, "Return the cosine."),
+    "htanh": (_of_one, np.tanh, "Return the hyperbolic tangent."),
+    "hlog": (_of_one, np.log, "Return the natural logarithm."),
+    "hlog2": (_of_one, np.log2, "Return the logarithm to base 2."),
+    "hlog10": (_of_one, np.log10, "Return the logarithm to base 10."),
+    "hexp": (_of_one, np.exp, "Return e to the power of `a`."),
+    "hexp2": (_of_one, np.exp2, "Return 2 to the power of `a`."),
+    "hsqrt": (_of_one, np.sqrt, "Return the square root."),
+    "hrsqrt": (_of_one, BITS["rsqrt"], "Return 1 divided by the square root."),
+    "hrcp": (_of_one, np.reciprocal, "Return ``1 / a``."),
+    "hceil": (_of_one, np.ceil, "Return the least integer that is not less."),
+    "hfloor": (_of_one, np.floor, "Return the greatest integer that is not greater."),
+    "htrunc": (_of_one, np.trunc, "Return the integer part."),
+    "hrint": (_of_one, np.rint, "Return the nearest integer, of two the even one."),
+    "hadd": (_of_two, operator.add, "Return ``a + b``."),
+    "hsub": (_of_two, operator.sub, "Return ``a - b``."),
+    "hmul": (_of_two, operator.mul, "Return ``a * b``."),
+    "hdiv": (_of_two, operator.truediv, "Return ``a / b``."),
+    "heq": (_of_two, operator.eq, "Return ``a == b``."),
+    "hge": (_of_two, operator.ge, "Return ``a >= b``."),
+    "hgt": (_of_two, operator.gt, "Return ``a > b``."),
+    "hle": (_of_two, operator.le, "Return ``a <= b``."),
+    "hlt": (_of_two, operator.lt, "Return ``a < b``."),
+    "hmax": (_of_two, np.fmax, "Return the larger one."),
+    "hmin": (_of_two, np.fmin, "Return the smaller one."),
+}
+for _name, (_made, _function, _doc) in _ROWS.items():
+    _found = globals()[_name] = _made(_function)
+    _found.__name__ = _found.__qualname__ = _name
+    _found.__doc__ = _doc
+
+__all__ = [*_ROWS, "hexp10", "hfma", "hne"]

@@ -263,11 +263,12 @@ def array_attribute(low: Builder, array: ir.Expression, name: str, span: ir.Span
     """Return an attribute of an array."""
     rule = _ARRAY.get(name)
     if rule is None:
-        what = "method" if callable(getattr(np.ndarray, name, None)) else "attribute"
+        is_method = callable(getattr(np.ndarray, name, None))
+        what, instead = ("method", "loop over its elements: ") if is_method else ("attribute", "")
         raise low.refuse(
             f"The {what} '{name}' of an array cannot be used in a kernel.",
             span,
-            f"arrays have {', '.join(_ARRAY)} here.",
+            f"{instead}arrays have {', '.join(_ARRAY)} here.",
         )
     return rule(low, array, span)
 

@@ -7,6 +7,7 @@ struct of its items. What has no bytes, None and an empty tuple, is no member of
 
 from __future__ import annotations
 
+import enum
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache, partial
@@ -188,6 +189,7 @@ _HINTS: tuple[tuple[Any, str], ...] = (
     (Sequence, "pass 'np.asarray(x)'."),
     (type | np.dtype, "name it in the kernel itself, as 'np.float32' or a global variable."),
     (types.ModuleType, "name it in the kernel itself."),
+    (enum.Enum, "pass the member's '.value', or make the class an 'enum.IntEnum'."),
     (
         types.FunctionType | types.BuiltinFunctionType | types.MethodType,
         "call it by its name in the kernel: a global function, or one of an enclosing function.",

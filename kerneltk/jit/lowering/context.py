@@ -11,7 +11,7 @@ import re
 import types
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kerneltk.core.identifiers import CXX_KEYWORDS, is_library_name, stem_of
@@ -83,6 +83,7 @@ class Program:
     lookups: Lookups = field(default_factory=Lookups)
     widening: bool = True  # types hold all that joins to them: else Python's numbers give way
     of_elements: bool = False  # it is no kernel of threads
+    versions: bool = False  # each value of a variable has its own type: `source.versions`
     is_recursive: bool = False  # a function calls itself, or a caller
     # Parameters that are constants of the functions that ask for their values, by function.
     constants: dict[Any, set[str]] = field(default_factory=dict)
@@ -124,6 +125,10 @@ class Context:
     key: tuple[Any, ...] = ()  # of the function that is called, with the types of this call
 
     def __post_init__(self) -> None:
+        if self.program.versions:
+            from kerneltk.jit.source.versions import with_versions  # only where types clash
+
+            self.source = replace(self.source, node=with_versions(self.source.node))
         self.scope = scope_of(self.source.node)
         # What passes learn.
         self.types: dict[str, Type] = {}

@@ -10,7 +10,7 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kerneltk.errors import TypingError, render_message
+from kerneltk.errors import TypingError, UnsupportedError, render_message
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Static, Value
 from kerneltk.jit.intrinsics.execution.memory import MOST_SHARED, SHARED_HINT, too_much_shared
@@ -42,23 +42,28 @@ def lower_program(
     `parameters` exist at run time, `static` are known. With `of_elements` it is a function of one
     element, which returns its results. Raises TypingError or UnsupportedError at the user's line.
     """
-    program = Program(mode, _HANDLERS, lookups=lookups or Lookups(), of_elements=of_elements)
     arguments = tuple((name, ir.Local(name, kind, span)) for name, kind, span in parameters)
     known = {name: Static(value) for name, value in static.items()}
-    lower_function(
-        FunctionBuilder(
-            program,
-            source,
-            function,
-            None,
-            arguments,
-            known,
-            is_kernel=not of_elements,
-            is_of_elements=of_elements,
-        )
-    )
-    functions = tuple(program.functions)
-    lowered = ir.Program(ir.with_recursion(functions) if program.is_recursive else functions)
+
+    def attempt(versions: bool) -> ir.Program:
+        program = Program(
+            mode, _HANDLERS, lookups=lookups or Lookups(), of_elements=of_elements,
+            versions=versions,
+        )  # fmt: skip
+        kinds = not of_elements, of_elements
+        lower_function(FunctionBuilder(program, source, function, None, arguments, known, *kinds))
+        functions = tuple(program.functions)
+        return ir.Program(ir.with_recursion(functions) if program.is_recursive else functions)
+
+    try:
+        lowered = attempt(False)
+    except TypingError as error:
+        if mode != "numba":
+            raise
+        try:  # numba's variables may change their types
+            lowered = attempt(True)
+        except (TypingError, UnsupportedError):
+            raise error from None
     _check_shared(lowered)
     return lowered
 
@@ -151,21 +156,24 @@ def _return_statement(low: FunctionBuilder, node: ast.Return) -> None:
         give_back(low, evaluation.evaluate(low, node.value), low.span(node.value))
 
 
+def _message_of(low: FunctionBuilder, node: ast.expr) -> tuple[str, list[ir.Statement]]:
+    """Return the message of an assertion or an exception, and what prints its values."""
+    if isinstance(node, ast.JoinedStr):
+        with low.captured() as printed:
+            message = print_text(low, node)
+        return message, printed
+    found = evaluation.evaluate(low, node)
+    if not isinstance(found, Static):
+        raise low.refuse(
+            "The message of 'assert' or 'raise' must be a constant or a formatted string.",
+            low.span(node),
+        )
+    return str(found.value), []
+
+
 def _assert_statement(low: FunctionBuilder, node: ast.Assert) -> bool:
     condition = conditions.condition_of(low, node.test)
-    message = ""
-    printed: list[ir.Statement] = []
-    if isinstance(node.msg, ast.JoinedStr):
-        with low.captured() as printed:
-            message = print_text(low, node.msg)
-    elif node.msg is not None:
-        found = evaluation.evaluate(low, node.msg)
-        if not isinstance(found, Static):
-            raise low.refuse(
-                "The message of 'assert' must be a constant or a formatted string.",
-                low.span(node.msg),
-            )
-        message = str(found.value)
+    message, printed = _message_of(low, node.msg) if node.msg is not None else ("", [])
     span = low.span(node)
     shown = message or ast.unparse(node.test)
     if not isinstance(condition, Static):
@@ -180,10 +188,33 @@ def _assert_statement(low: FunctionBuilder, node: ast.Assert) -> bool:
     is_mark = isinstance(node.test, ast.Constant) and not (low.is_kernel or low.is_of_elements)
     if low.is_certain and not is_mark:
         raise low.fail(f"This assertion never holds: {shown}.", span)
+    return _fail_always(low, shown, printed, span)
+
+
+def _fail_always(
+    low: FunctionBuilder, shown: str, printed: list[ir.Statement], span: ir.Span
+) -> bool:
     for statement in printed:
         low.emit(statement)
     low.emit(ir.Assert(ir.Literal_(False, BOOL, span), shown, span))
     return True
+
+
+def _raise_statement(low: FunctionBuilder, node: ast.Raise) -> bool:
+    """Lower ``raise ValueError("message")`` as an assertion that fails with these words."""
+    made = node.exc
+    given = made.args if isinstance(made, ast.Call) else []
+    kind = made.func if isinstance(made, ast.Call) else made
+    found = evaluation.evaluate(low, kind) if kind is not None else None
+    name = getattr(getattr(found, "value", None), "__name__", "")
+    if not name or len(given) > 1 or getattr(made, "keywords", None):
+        raise low.refuse(
+            "'raise' takes the class of an exception, with a message or without.",
+            low.span(node),
+            "write 'raise ValueError(\"message\")'.",
+        )
+    message, printed = _message_of(low, given[0]) if given else ("", [])
+    return _fail_always(low, f"{name}: {message}" if given else name, printed, low.span(node))
 
 
 def _function_definition(low: FunctionBuilder, node: ast.FunctionDef) -> None:
@@ -221,6 +252,7 @@ STATEMENTS: dict[type[ast.AST], Callable[[Any, Any], bool | None]] = {
     ast.If: _if_statement,
     ast.Match: matching.match_statement,
     ast.Pass: lambda low, node: None,
+    ast.Raise: _raise_statement,
     ast.Return: _return_statement,
     ast.While: loops.while_statement,
 }

@@ -37,6 +37,10 @@ _INSTEAD = {
     "inspect_llvm": "'kernel.cached_codes' has the C++ of each specialization.",
     "inspect_types": "'kernel.cached_codes' has the C++ of each specialization.",
     "signatures": "'kernel.cached_codes' has the C++ of each specialization.",
+    **dict.fromkeys(
+        ("get_regs_per_thread", "get_shared_mem_per_block", "get_max_threads_per_block"),
+        "'kernel[griddim, blockdim].explain(*args)' has registers, shared memory and occupancy.",
+    ),
 }
 
 # So many threads of any kernel fit, whatever registers it takes.

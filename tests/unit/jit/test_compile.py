@@ -18,7 +18,8 @@ from tests.ir_verifier import VERIFICATION, IrError
 
 SPAN = ir.Span(1, 0, 1, 1)
 ALL = [
-    "memory that outlives its block", "size of warps", "value ranges", "float32 parameters",
+    "memory that outlives its block", "size of warps", "value ranges", "low bits",
+    "float32 parameters",
 ]  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Builder, CallSite, Intrinsic, Operation, Rule, Value
 from kerneltk.jit.intrinsics.typing_rules import arguments_of, call, call_in_floats, integer
-from kerneltk.jit.ir.types import INT32, PY_INT
+from kerneltk.jit.ir.types import INT32, PY_INT, UINT32, UINT64
 
 _HEADERS = ("jit_bits.hpp",)
 
@@ -19,6 +19,8 @@ def _bits(name: str, *, same_type: bool = False) -> Rule:
 
     def rule(low: Builder, site: CallSite) -> Value:
         value = integer(low, arguments_of(low, site, ("x",))["x"], site.span_of(0), "The argument")
+        if same_type and low.mode == "numba":  # its only signatures
+            value = low.cast(value, UINT64 if value.type.dtype.itemsize == 8 else UINT32)  # type: ignore[union-attr]
         if same_type:
             return call(operation, [value], ir.number_type(value), site)
         found = call(operation, [value], INT32, site)

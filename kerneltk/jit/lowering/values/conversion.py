@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
 import types
 from collections.abc import Sequence
 from typing import Any
@@ -189,6 +190,8 @@ def without_value(low: Context, found: Any, span: ir.Span) -> TypingError:
     )
     if isinstance(found, list):
         hint = "make it a tuple."
+    elif isinstance(found, enum.Enum):
+        hint = "take the member's '.value', or make the class an 'enum.IntEnum'."
     elif isinstance(found, type | types.ModuleType):
         hint = ""
     elif isinstance(found, _FUNCTIONS) or callable(found):

@@ -123,7 +123,7 @@ def _widened(low: Context, op: str, values: tuple[Value, ...], span: ir.Span) ->
 
     numba's enhancement proposal 1 makes uint64 of unsigned ones, and int64 where a signed one
     follows. Here they are uint64 only where an int64 may not hold the result of two operands, so
-    that a difference keeps its sign; a uint64 stays one beside Python's integers.
+    that a difference keeps its sign. Beside a Python int a uint64 stays one but in differences.
     """
     kinds = [kind for value in values if (kind := _number_type(value)) is not None]
     integers = [kind for kind in kinds if kind.is_integer]
@@ -131,7 +131,9 @@ def _widened(low: Context, op: str, values: tuple[Value, ...], span: ir.Span) ->
     if len(integers) + kinds.count(BOOL) < len(values) or not strong:
         return values
     is_unsigned = all(kind.dtype.kind == "u" for kind in strong)
-    is_large = UINT64 in strong or (op in ("*", "**") and strong == [UINT32, UINT32])
+    is_signed = op == "-" and len(strong) < len(values)
+    is_large = UINT64 in strong and not is_signed
+    is_large = is_large or (op in ("*", "**") and strong == [UINT32, UINT32])
     wide = UINT64 if is_unsigned and is_large else Number(np.dtype(np.int64))
     return tuple(_as_wide(low, value, wide, span) for value in values)
 
@@ -271,6 +273,7 @@ def _is_pointer(value: Value) -> bool:
 def operation_type(low: Context, op: str, left: Number, right: Number, span: ir.Span) -> Number:
     """Return the type that an operation is computed in; raises where it has none."""
     if op in ("<<", ">>"):  # the count does not change the type
+        left = PY_INT if left == BOOL else left  # 1 << 9 is 512, whatever the count's dtype is
         right = left if right.is_integer and left.is_integer else right
     kind = operand_type(op, left, right, low.mode)
     if kind is None:

@@ -27,7 +27,12 @@ def _device(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_states_are_those_of_numba() -> None:
     found = random.create_xoroshiro128p_states(3, seed=7)
     assert type(found) is host_arrays.HostArray
-    np.testing.assert_array_equal(found, np.array(SEED_7, DTYPE))
+    states: Any = np.zeros(3, DTYPE)
+    random.init_xoroshiro128p_states(states, 7)
+    for each in (found, states):
+        np.testing.assert_array_equal(each, np.array(SEED_7, DTYPE))
+    for count in (0, 1):
+        assert random.create_xoroshiro128p_states(count, 1).shape == (count,)
 
 
 def test_each_state_is_a_jump_after_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,14 +41,3 @@ def test_each_state_is_a_jump_after_the_one_before(monkeypatch: pytest.MonkeyPat
     np.testing.assert_array_equal(random._jumped(found[:-1]), found[1:])
     later = random.create_xoroshiro128p_states(5, 2**63 + 5, subsequence_start=13)
     np.testing.assert_array_equal(later, found[13:18])
-
-
-@pytest.mark.parametrize("count", [0, 1])
-def test_few_states(count: int) -> None:
-    assert random.create_xoroshiro128p_states(count, 1).shape == (count,)
-
-
-def test_states_of_an_array_that_is_there() -> None:
-    states: Any = np.zeros(3, DTYPE)
-    random.init_xoroshiro128p_states(states, 7)
-    np.testing.assert_array_equal(states, np.array(SEED_7, DTYPE))

@@ -137,12 +137,9 @@ def test_numbers_become_the_signatures(text: str, value: Any, expected: Any) -> 
         ("int32", np.zeros(1, "i4,f4")[0]),
     ],
 )
-def test_what_does_not_fit(text: str, value: Any) -> None:
+def test_what_does_not_fit_and_records_that_do(text: str, value: Any) -> None:
     with pytest.raises(ArgumentTypeError, match="is no "):
         adapted(text, value)
-
-
-def test_records_are_what_the_argument_has() -> None:
     records = np.zeros(3, "i4,f4")
     assert adapted("record[:]", records) is records
     assert adapted("record", records[0]) == records[0]
@@ -157,16 +154,11 @@ def test_numbers_of_more_than_64_bits(value: int) -> None:
 def test_options() -> None:
     assert checked_options({}) == (False, False, (), None)
     given = {"device": 1, "fastmath": True, "max_registers": 32, "lineinfo": True, "cache": True}
-    assert checked_options(given) == (
-        *(True, True),
-        ("--maxrregcount=32", "--generate-line-info"),
-        None,
-    )
+    compiled = ("--maxrregcount=32", "--generate-line-info")
+    assert checked_options(given) == (True, True, compiled, None)
     assert checked_options({"debug": True, "lineinfo": True}).compile == ("--device-debug",)
-    assert checked_options({"launch_bounds": (64, 2), "max_registers": None}).launch_bounds == (
-        64,
-        2,
-    )
+    found = checked_options({"launch_bounds": (64, 2), "max_registers": None})
+    assert found.launch_bounds == (64, 2)
 
 
 @pytest.mark.parametrize(

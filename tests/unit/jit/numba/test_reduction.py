@@ -29,12 +29,9 @@ def test_functions_of_any_kind() -> None:
         cuda.reduce(np.add)
 
 
-def test_arrays_of_one_dimension() -> None:
+def test_no_elements_and_two_dimensions() -> None:
     with pytest.raises(ArgumentTypeError, match="arrays of one dimension, not of 2"):
         largest(np.zeros((1, 2)))
-
-
-def test_no_elements() -> None:
     res = np.zeros(2)
     assert largest(np.zeros(0), init=5) == 5
     assert largest(np.zeros(3), size=0, init=4, res=res) is None
