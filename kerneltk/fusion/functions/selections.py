@@ -8,7 +8,6 @@ written.
 from __future__ import annotations
 
 import operator
-import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn
 
@@ -16,7 +15,7 @@ import numpy as np
 
 from kerneltk.fusion.functions.arrangement import ChosenStorage
 from kerneltk.fusion.functions.products import called
-from kerneltk.fusion.trace.creation import CREATION, key_along
+from kerneltk.fusion.trace.creation import key_along
 from kerneltk.fusion.trace.functions import FUNCTIONS, SELECTIONS, is_selected, no_scalar
 from kerneltk.fusion.trace.graph import (
     Apply,
@@ -46,6 +45,7 @@ from kerneltk.fusion.trace.operations import (
     kind_of,
     new_array,
     node_of,
+    of_list,
     resolved_loop,
     trace_of,
     without_leading_ones,
@@ -314,11 +314,8 @@ def _masked(array: LazyArray, key: Any) -> tuple[LazyArray, LazyArray, int] | No
 
 def _index_array(trace: Trace, item: Any) -> LazyArray:
     """An index that is an array; of a list, an array of the arguments' library."""
-    if isinstance(item, list) and any(isinstance(one, Lazy) for one in item):
-        return CREATION["array"](trace, np.array, (item,), {})  # type: ignore[no-any-return]
-    if isinstance(item, list | range):
-        library = sys.modules[trace.array_type.__module__.partition(".")[0]]
-        item = library.asarray(np.asarray(item, None if len(item) else np.intp))
+    if isinstance(item, tuple | list | range):
+        return of_list(trace, item, None if len(item) else np.intp)
     return as_array(trace, item)
 
 

@@ -982,7 +982,9 @@ def has_arrays(key: Any) -> bool:
     return any(
         (type(item) is LazyArray and item.trace.block is None)  # its class may be an integer's
         or (
-            isinstance(item, Lazy | np.ndarray | list | range | bool | np.bool_ | np.generic)
+            isinstance(
+                item, Lazy | np.ndarray | list | tuple | range | bool | np.bool_ | np.generic
+            )
             and not isinstance(item, np.integer | LazyNumber)
         )
         or (hasattr(item, "dtype") and not isinstance(item, np.generic | LazyNumber))

@@ -21,7 +21,8 @@ def test_choices() -> None:
             np.select([x > 0, x > 1], [1, y], 2), np.select([v > 0], [x], x.sum()),
             np.take_along_axis(x, np.argsort(x, 0), 0), np.take_along_axis(v, indices, 0),
             np.take_along_axis(x, np.argmax(x, 1)[:, None], 1),
-            np.take_along_axis(x, indices, None),
+            np.take_along_axis(x, indices, None), x[(1, 3), 2:], [1, 2, 3] * v[:3],
+            np.where(x > 0, x, [[1], [2], [3], [4], [5]]), np.outer(v, range(3)) @ (v[0], 1, 2),
         ]  # fmt: skip
 
     x = RANDOM.standard_normal((5, 8))
