@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from kerneltk.fusion.functions.arrangement import ARRANGEMENT, settled
+from kerneltk.fusion.functions.arrangement import ARRANGEMENT, reshaped_copy, settled
 from kerneltk.fusion.trace.creation import along
 from kerneltk.fusion.trace.functions import FUNCTIONS, finished
 from kerneltk.fusion.trace.graph import Call, Shape
-from kerneltk.fusion.trace.lazy import LazyArray, plain_number
+from kerneltk.fusion.trace.lazy import LazyArray, plain_number, size_of
 from kerneltk.fusion.trace.operations import (
     as_array,
     into,
@@ -23,7 +24,7 @@ from kerneltk.fusion.trace.operations import (
     trace_of,
 )
 from kerneltk.fusion.trace.state import Trace, unsupported, wrong_type, wrong_value
-from kerneltk.fusion.trace.symbols import Symbol, constant
+from kerneltk.fusion.trace.symbols import Symbol, applied, constant
 
 _ravel, _reshape = ARRANGEMENT["ravel"], ARRANGEMENT["reshape"]
 
@@ -275,17 +276,6 @@ def dtype_called(
         raise wrong_type(f"'{name}' cannot be computed for {kinds}.") from None
 
 
-def _of_matrices(name: str, is_scalar: bool = False) -> Any:
-    def function(a: Any) -> Any:
-        array = as_array(trace_of(a), a)
-        _square_extents(name, array)
-        kind = dtype_called(name, [array], 2)
-        shape = array.extents[:-2] if is_scalar else array.extents
-        return called(array.trace, name, [array], shape, kind)
-
-    return function
-
-
 def _solve(a: Any, b: Any) -> Any:
     trace = trace_of(a, b)
     one, other = as_array(trace, a), as_array(trace, b)
@@ -301,6 +291,135 @@ def _solve(a: Any, b: Any) -> Any:
         lead = trace.broadcast(one.extents[:-2], other.extents[:-2])
         shape = (*lead, *other.extents[-2:])
     return called(trace, "linalg.solve", [one, other], shape, kind)
+
+
+def _decomposed(
+    name: str, array: LazyArray, shapes: Sequence[Shape], dtypes: Sequence[Any], **options: Any
+) -> list[Any]:
+    """The results of a function of the library that has several: of one call, behind each other."""
+    trace = array.trace
+    ends = [constant(0)]
+    for shape in shapes:
+        ends.append(applied(operator.add, ends[-1], size_of(shape)))
+    packed = called(trace, "packed", [array], (ends[-1],), np.result_type(*dtypes),
+                    name=name, given=tuple(options.values()))  # fmt: skip
+    found = []
+    for (begin, end), shape, kind in zip(itertools.pairwise(ends), shapes, dtypes, strict=True):
+        part = packed[plain_number(trace, begin) : plain_number(trace, end)]
+        part = part if kind.kind == "c" or packed.dtype.kind != "c" else np.real(part)
+        found.append(_cast(reshaped_copy(part, shape), kind))
+    return found
+
+
+def _of_matrix(name: str, shapes_of: Callable[..., list[Shape]], **defaults: Any) -> Any:
+    """A decomposition, `shapes_of` the leading extents, rows, columns, and the smaller of both."""
+    function = operator.attrgetter(name)(np)
+
+    def run(a: Any, *args: Any, **kwargs: Any) -> Any:
+        array = as_array(trace_of(a), a)
+        if len(args) > len(defaults) or kwargs.keys() - defaults.keys():
+            raise unsupported(f"'{name}' takes {', '.join(map(repr, defaults))} when it is fused.",
+                              "leave the others out.")  # fmt: skip
+        options = {**defaults, **dict(zip(defaults, args, strict=False)), **kwargs}
+        if array.ndim < 2:
+            raise wrong_value(f"'{name}' takes matrices.")
+        if name not in ("linalg.svd", "linalg.qr", "linalg.pinv"):
+            _square_extents(name, array)
+        *lead, rows, columns = array.extents
+        shapes = shapes_of(tuple(lead), rows, columns, applied(min, rows, columns), **options)
+        try:
+            sample = function(np.eye(1, dtype=array.dtype), **options)
+        except TypeError:
+            raise wrong_type(f"'{name}' cannot be computed for '{array.dtype}'.") from None
+        if not isinstance(sample, tuple):
+            return called(array.trace, name, [array], shapes[-1], sample.dtype, **options)
+        kinds = [part.dtype for part in sample]
+        return type(sample)(*_decomposed(name, array, shapes, kinds, **options))
+
+    return run
+
+
+def _shapes_of_qr(lead: Shape, m: Symbol, n: Symbol, k: Symbol, mode: str) -> list[Shape]:
+    if mode not in ("reduced", "complete", "r"):
+        raise unsupported(f"'mode={mode!r}' of 'qr' is not fused.", "write 'mode=\"reduced\"'.")
+    return [(*lead, m, m if mode == "complete" else k), (*lead, m if mode == "complete" else k, n)]
+
+
+def _shapes_of_svd(
+    lead: Shape, m: Symbol, n: Symbol, k: Symbol, full_matrices: Any, compute_uv: Any
+) -> list[Shape]:
+    if not compute_uv:
+        return [(*lead, k)]
+    sides = (m, n) if full_matrices else (k, k)
+    return [(*lead, m, sides[0]), (*lead, k), (*lead, sides[1], n)]
+
+
+def _unravel_index(indices: Any, shape: Any, order: Any = "C") -> Any:
+    array = as_array(trace_of(indices, *(shape if isinstance(shape, tuple) else ())), indices)
+    given = tuple(map(int, shape)) if isinstance(shape, tuple | list) else (int(shape),)
+    kinds = [np.dtype(np.intp)] * len(given)
+    return tuple(_decomposed("unravel_index", array, [array.extents] * len(given), kinds,
+                             shape=given, order=order))  # fmt: skip
+
+
+# -- Fourier transforms ----------------------------------------------------------------------------
+
+
+def _fourier(name: str) -> Any:
+    """A transform of ``np.fft``: along one axis, or, where its name ends so, along two or more."""
+    kind = name.rstrip("2n")
+
+    def of_one(a: Any, n: Any = None, axis: Any = -1, norm: Any = None) -> Any:
+        array = as_array(trace_of(a, n), a)
+        count = None if n is None else int(n)
+        return transformed(array, [count], [axis], n=count, axis=operator.index(axis), norm=norm)
+
+    def of_many(a: Any, s: Any = None, axes: Any = (-2, -1) if name[-1] == "2" else None,
+                norm: Any = None) -> Any:  # fmt: skip
+        array = as_array(trace_of(a), a)
+        counts = None if s is None else tuple(map(int, s))
+        if axes is None:
+            axes = range(-array.ndim if counts is None else -len(counts), 0)
+        axes = tuple(map(operator.index, axes))
+        given = [None] * len(axes) if counts is None else counts
+        return transformed(array, given, axes, s=counts, axes=axes, norm=norm)
+
+    def transformed(array: LazyArray, counts: Any, places: Any, **options: Any) -> Any:
+        extents = list(array.extents)
+        for count, last in zip(counts, map(array.axis, places), strict=True):
+            if count is not None and count < 1:
+                raise wrong_value(f"'{name}' of {count} elements is not defined.")
+            extents[last] = extents[last] if count is None else constant(count)
+        if kind in ("rfft", "ihfft"):
+            extents[last] = applied(_half, extents[last])
+        elif kind in ("irfft", "hfft") and counts[-1] is None:
+            extents[last] = applied(_twice, extents[last])
+        dtype = dtype_called(f"fft.{kind}", [array], 2, norm=options["norm"])
+        return called(array.trace, f"fft.{name}", [array], tuple(extents), dtype, **options)
+
+    return of_many if name[-1] in "2n" else of_one
+
+
+def _half(count: int) -> int:
+    return count // 2 + 1
+
+
+def _twice(count: int) -> int:
+    return 2 * (count - 1)
+
+
+def _shifted(sign: int) -> Any:
+    def shift(x: Any, axes: Any = None) -> Any:
+        array = as_array(trace_of(x), x)
+        axes = array.axes(axes)
+        extents = (int(array.trace.guards.value(array.extents[axis])) for axis in axes)
+        return np.roll(array, [sign * (n // 2) for n in extents], axes)
+
+    return shift
+
+
+_TRANSFORMS = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fft2", "ifft2", "rfft2", "irfft2",
+               "fftn", "ifftn", "rfftn", "irfftn")  # fmt: skip
 
 
 # -- statistics ------------------------------------------------------------------------------------
@@ -441,9 +560,21 @@ PRODUCTS: dict[str, Any] = {
     "tensordot": _tensordot, "einsum": _einsum, "kron": _kron, "average": _average, "cov": _cov,
     "cumsum": _running("cumsum", np.add), "cumprod": _running("cumprod", np.multiply),
     "histogram": _histogram, "sort": _sorted("sort"), "argsort": _sorted("argsort"),
-    "linalg.norm": _norm, "linalg.solve": _solve, "linalg.inv": _of_matrices("linalg.inv"),
-    "linalg.cholesky": _of_matrices("linalg.cholesky"),
-    "linalg.det": _of_matrices("linalg.det", is_scalar=True), "linalg.matmul": matmul,
+    "linalg.norm": _norm, "linalg.solve": _solve, "linalg.matmul": matmul,
+    "linalg.inv": _of_matrix("linalg.inv", lambda lead, m, n, k: [(*lead, m, n)]),
+    "linalg.cholesky": _of_matrix("linalg.cholesky", lambda lead, m, n, k: [(*lead, m, n)]),
+    "linalg.det": _of_matrix("linalg.det", lambda lead, m, n, k: [lead]),
+    "linalg.slogdet": _of_matrix("linalg.slogdet", lambda lead, m, n, k: [lead, lead]),
+    "linalg.eigh": _of_matrix(
+        "linalg.eigh", lambda lead, m, n, k, **_: [(*lead, n), (*lead, m, n)], UPLO="L"),
+    "linalg.eigvalsh": _of_matrix(
+        "linalg.eigvalsh", lambda lead, m, n, k, **_: [(*lead, n)], UPLO="L"),
+    "linalg.svd": _of_matrix("linalg.svd", _shapes_of_svd, full_matrices=True, compute_uv=True),
+    "linalg.qr": _of_matrix("linalg.qr", _shapes_of_qr, mode="reduced"),
+    "linalg.pinv": _of_matrix("linalg.pinv", lambda lead, m, n, k: [(*lead, n, m)]),
+    "unravel_index": _unravel_index,
+    **{f"fft.{name}": _fourier(name) for name in _TRANSFORMS},
+    "fft.fftshift": _shifted(1), "fft.ifftshift": _shifted(-1),
 }  # fmt: skip
 PRODUCT_METHODS: dict[str, Any] = {
     "dot": _dot, "cumsum": PRODUCTS["cumsum"], "cumprod": PRODUCTS["cumprod"],

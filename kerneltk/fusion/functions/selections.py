@@ -52,7 +52,14 @@ from kerneltk.fusion.trace.operations import (
     write,
 )
 from kerneltk.fusion.trace.rolling import ARRAYS_OF
-from kerneltk.fusion.trace.state import Trace, unsupported, wrong_type, wrong_value
+from kerneltk.fusion.trace.state import (
+    InvalidIndexError,
+    Trace,
+    at_line,
+    unsupported,
+    wrong_type,
+    wrong_value,
+)
 from kerneltk.fusion.trace.symbols import constant
 from kerneltk.fusion.trace.users import user_location
 
@@ -116,7 +123,14 @@ class Selection(Operators):
     def _refused(self, *_: Any) -> Any:
         self.refuse()
 
-    __len__ = __iter__ = __bool__ = __getitem__ = __setitem__ = _refused
+    __len__ = __iter__ = __bool__ = __setitem__ = _refused
+
+    def __getitem__(self, key: Any) -> Selection:
+        first, *rest = key if isinstance(key, tuple) else (key,)
+        if not isinstance(first, slice) or not first.start is first.stop is first.step is None:
+            self.refuse()
+        before = (slice(None),) * self.mask.ndim
+        return Selection(no_scalar(self.whole[(*before, *rest)]), self.mask)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -291,7 +305,9 @@ def _masked(array: LazyArray, key: Any) -> tuple[LazyArray, LazyArray, int] | No
     if mask.dtype != _BOOL:
         return None
     if mask.ndim > array.ndim:
-        raise wrong_value("A mask has more dimensions than the array that it chooses of.")
+        raise at_line(
+            InvalidIndexError, "A mask has more dimensions than the array that it chooses of."
+        )
     if len(items) > 1:
         items[at : at + 1] = [slice(None)] * mask.ndim
         missing = array.ndim - sum(item is not None and item is not Ellipsis for item in items)
@@ -305,10 +321,9 @@ def _masked(array: LazyArray, key: Any) -> tuple[LazyArray, LazyArray, int] | No
     before = sum(item is None or isinstance(item, slice) for item in items[:at])
     chosen = array.extents[before : before + mask.ndim]
     if not array.trace.same_shape(mask.extents, chosen):
-        raise wrong_value(
-            f"A mask of shape {tuple(e.value for e in mask.extents)} does not fit an array of "
-            f"shape {tuple(e.value for e in array.extents)}."
-        )
+        shapes = (tuple(e.value for e in one.extents) for one in (mask, array))
+        sentence = "A mask of shape {} does not fit an array of shape {}."
+        raise at_line(InvalidIndexError, sentence.format(*shapes))
     return array, mask, before
 
 

@@ -87,7 +87,7 @@ class Lazy:
         raise unsupported(
             "A traced value cannot become a NumPy array: it has no elements before the function "
             "has ended.",
-            "use NumPy's functions on it, or compute this outside of the function.",
+            "use NumPy's functions on it, on 'np.stack(items)' of a list; or compute this outside.",
         )
 
     def __hash__(self) -> int:
@@ -291,11 +291,12 @@ class LazyNumber(Operators):
     def __complex__(self) -> complex:
         if self._is_known:
             return complex(self.trace.guards.value(self.symbol))
-        if not isinstance(self.symbol.value, complex | np.complexfloating):
+        is_complex = isinstance(self.symbol.value, complex | np.complexfloating)
+        if not is_complex and (isinstance(self.symbol.value, int) or not self._is_given):
             return complex(float(self))
         raise unsupported(
-            "A complex number that is an argument has no value while the function is traced.",
-            "use it as it is.",
+            "A number that is an argument has no complex value while the function is traced.",
+            "write 'a + 1j * b' for 'complex(a, b)'; use a complex number as it is.",
         )
 
     def __iter__(self) -> Any:
@@ -982,9 +983,7 @@ def has_arrays(key: Any) -> bool:
     return any(
         (type(item) is LazyArray and item.trace.block is None)  # its class may be an integer's
         or (
-            isinstance(
-                item, Lazy | np.ndarray | list | tuple | range | bool | np.bool_ | np.generic
-            )
+            isinstance(item, Lazy | np.ndarray | list | tuple | range | bool | np.generic)
             and not isinstance(item, np.integer | LazyNumber)
         )
         or (hasattr(item, "dtype") and not isinstance(item, np.generic | LazyNumber))

@@ -23,6 +23,7 @@ def test_choices() -> None:
             np.take_along_axis(x, np.argmax(x, 1)[:, None], 1),
             np.take_along_axis(x, indices, None), x[(1, 3), 2:], [1, 2, 3] * v[:3],
             np.where(x > 0, x, [[1], [2], [3], [4], [5]]), np.outer(v, range(3)) @ (v[0], 1, 2),
+            np.max([x, y], axis=0), np.mean((v, x[1])), np.choose(indices, x[:, :3], mode="clip"),
         ]  # fmt: skip
 
     x = RANDOM.standard_normal((5, 8))
