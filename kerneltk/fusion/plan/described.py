@@ -254,9 +254,7 @@ class Described:
                 if slot not in lasting:
                     places[slot] = free.pop() if free else slot
             slots = tuple(places[slot] for slot in call.slots)
-            if (
-                self._most >= _LARGE
-            ):  # of two arrays, the allocator returns the memory to the system
+            if self._most >= _LARGE:  # of two arrays, the allocator gives memory back
                 again = set(slots).difference(call.slots)
                 self._calls += [Call(type(None), (), (), (slot,)) for slot in again]
             self._calls.append(call._replace(operands=operands, slots=slots))
