@@ -35,6 +35,7 @@ from kerneltk.fusion.trace.state import (
     wrong_value,
 )
 from kerneltk.fusion.trace.symbols import (
+    Exponent,
     NumberFunction,
     Symbol,
     applied,
@@ -124,11 +125,13 @@ def _kernel_of_cupys(kernel: Any) -> Exception:
 
 def _operator(ufunc: np.ufunc) -> tuple[Binary, Binary]:
     def forward(self: Any, other: Any) -> Any:
-        if _defers(other):
+        if _defers(other) or _repeats(self, other, ufunc):
             return NotImplemented
         return ufunc(self, other)
 
     def backward(self: Any, other: Any) -> Any:
+        if _repeats(self, other, ufunc):
+            return NotImplemented
         return ufunc(other, self)
 
     return forward, backward
@@ -138,8 +141,19 @@ def _defers(other: Any) -> bool:
     return isinstance(other, str | bytes | dict) or other is None
 
 
+def _repeats(self: Any, other: Any, ufunc: np.ufunc) -> bool:
+    """Whether a list is a sequence for an operator of Python's or NumPy's numbers, and no array."""
+    if not isinstance(other, list | tuple | range):
+        return False
+    if type(self) is LazyNumber and not isinstance(self.symbol.value, np.generic):
+        return True
+    return ufunc is np.multiply and (type(self) is LazyNumber or getattr(self, "is_scalar", False))
+
+
 def _comparison(ufunc: np.ufunc) -> Binary:
     def compare(self: Any, other: Any) -> Any:
+        if _repeats(self, other, ufunc):
+            return NotImplemented
         if not _defers(other):
             return ufunc(self, other)
         if isinstance(self, LazyNumber):
@@ -505,7 +519,7 @@ class LazyArray(Operators):
         symbol = symbol_of(other)
         is_special = self.dtype.kind in "bc" and not self.is_scalar
         if is_special and symbol is not None and type(symbol.value) in (int, float):
-            function = self.trace.guards.decide(_Exponent(self.dtype.kind), symbol)
+            function = self.trace.guards.decide(Exponent(self.dtype.kind), symbol)
             if function is not None:
                 return function(self)
         return np.power(self, other)
@@ -910,19 +924,6 @@ class PartStorage(Storage):
         if self._known is None or self._known[0] is not own:
             self._known = own, self.whole.trace.apply(self._function, [own], self._kind)
         return self._known[1]
-
-
-class _Exponent(NumberFunction):
-    """The function that NumPy's operator has for a power of some kind of number; None for the power
-    itself.
-    """
-
-    __slots__ = ()
-
-    def __call__(self, exponent: Any) -> Any:
-        if self.parts == ("b",):
-            return np.square if type(exponent) is int and exponent == 2 else None
-        return {2: np.square, 0.5: np.sqrt, -1: np.reciprocal}.get(exponent)
 
 
 def size_of(shape: Shape) -> Symbol:

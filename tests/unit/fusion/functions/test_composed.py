@@ -30,6 +30,16 @@ def test_choices() -> None:
     check(program, x, x.astype("f4"), x[0].copy(), np.array([3, -1, 0]))
 
 
+def test_numbers_repeat_lists() -> None:
+    def program(x: Any, n: Any, k: Any) -> Any:
+        found = np.stack([x] * n + (k * [2 * x]) + [x[:1].repeat(len(x), 0)])
+        return found, x[(0,) * x.ndim] + (n == [n]), x * np.add(k, [1, 2, 3])
+
+    check(program, arrays_of("f4", 2, 3), 2, np.int64(3))
+    with pytest.raises(UnsupportedError, match="no value that 'int'"):
+        kerneltk.fuse(lambda x: x + len([0] * x[0]))(np.arange(3))
+
+
 @pytest.mark.parametrize("dtype", half(["f4", "i2"]))
 def test_without_nan(dtype: str) -> None:
     def program(x: Any) -> Any:
