@@ -6,6 +6,7 @@ trace is a call of the arrays' library.
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -287,38 +288,37 @@ def _stack(arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None,
     return _concatenate(found, axis, out, dtype=dtype, casting=casting)
 
 
-def _at_least(part: Any, ndim: int) -> LazyArray:
-    array = part
-    if ndim == 3:  # as 'atleast_3d'
-        array = array[None, :] if array.ndim == 1 else array
-        return array[..., None] if array.ndim == 2 else array  # type: ignore[no-any-return]
-    while array.ndim < ndim:
-        array = _reshaped(array, (1,)) if not array.ndim else array[None]
-    return array  # type: ignore[no-any-return]
+def at_least(array: LazyArray, ndim: int) -> Any:
+    """A view with leading axes of one element; as 'atleast_3d', also a last one."""
+    if array.ndim >= ndim:
+        return array
+    if ndim < 3 or array.ndim == 0:
+        return array[(*[None] * (ndim - array.ndim), ...)]
+    return array[None, :, None] if array.ndim == 1 else array[:, :, None]
 
 
 def _hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
-    parts = [_at_least(part, 1) for part in _arrays(tup)]
+    parts = [at_least(part, 1) for part in _arrays(tup)]
     return _concatenate(parts, 0 if parts[0].ndim == 1 else 1, dtype=dtype, casting=casting)
 
 
 def _vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
-    return _concatenate([_at_least(p, 2) for p in _arrays(tup)], dtype=dtype, casting=casting)
+    return _concatenate([at_least(p, 2) for p in _arrays(tup)], dtype=dtype, casting=casting)
 
 
 def _dstack(tup: Any) -> Any:
-    return _concatenate([_at_least(_at_least(part, 1), 3) for part in _arrays(tup)], 2)
+    return _concatenate([at_least(part, 3) for part in _arrays(tup)], 2)
 
 
 def _column_stack(tup: Any) -> Any:
-    return _concatenate([p if p.ndim > 1 else _at_least(p, 2).T for p in _arrays(tup)], 1)
+    return _concatenate([p if p.ndim > 1 else at_least(p, 2).T for p in _arrays(tup)], 1)
 
 
 def _append(arr: Any, values: Any, axis: Any = None) -> Any:
     return _concatenate([arr, values], axis)
 
 
-def _split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> Any:
+def _split(ary: Any, indices_or_sections: Any, axis: Any = 0, *, is_even: bool = True) -> Any:
     array = as_array(trace_of(ary), ary)
     at = array.axis(axis)
     length = int(array.trace.guards.value(array.extents[at]))
@@ -327,9 +327,9 @@ def _split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> Any:
         ends = [*map(operator.index, given), None]
     else:
         count = operator.index(given)
-        if count <= 0 or length % count:
+        if count <= 0 or (is_even and length % count):
             raise wrong_value(f"An axis of {length} elements has no {count} equal parts.")
-        ends = [length // count * k for k in range(1, count + 1)]
+        ends = [length // count * k + min(k, length % count) for k in range(1, count + 1)]
     starts = [None, *ends[:-1]]
     return [array[key_along(at, slice(a, b))] for a, b in zip(starts, ends, strict=True)]
 
@@ -398,14 +398,8 @@ def _roll(a: Any, shift: Any, axis: Any = None) -> Any:
         length = int(array.trace.guards.value(array.extents[at]))
         moved = distance % length if length else 0
         if moved:
-            before = found
-            found = np.empty_like(before)
-            found[key_along(at, slice(moved, None))] = before[
-                key_along(at, slice(None, length - moved))
-            ]
-            found[key_along(at, slice(None, moved))] = before[
-                key_along(at, slice(length - moved, None))
-            ]
+            parts = slice(length - moved, None), slice(None, length - moved)
+            found = _concatenate([found[key_along(at, part)] for part in parts], at)
     return found
 
 
@@ -622,6 +616,7 @@ ARRANGEMENT: dict[str, Any] = {
     "reshape": _reshape, "ravel": _ravel, "concatenate": _concatenate, "concat": _concatenate,
     "stack": _stack, "hstack": _hstack, "vstack": _vstack, "dstack": _dstack,
     "column_stack": _column_stack, "append": _append, "split": _split, "repeat": _repeat,
+    "array_split": functools.partial(_split, is_even=False),
     "tile": _tile, "roll": _roll, "pad": _pad, "triu": _triangle("triu"),
     "tril": _triangle("tril"), "diagonal": _diagonal, "diag": _diag, "trace": _trace,
     "diff": _diff, "lib.stride_tricks.sliding_window_view": _windows,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.fusion.functions.arrangement import ARRANGEMENT
+from kerneltk.fusion.functions.arrangement import ARRANGEMENT, at_least
 from kerneltk.fusion.functions.products import PRODUCTS, called, dtype_called
 from kerneltk.fusion.trace.creation import along, key_along
 from kerneltk.fusion.trace.functions import arange, finished
@@ -266,30 +266,10 @@ def _rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
 def _at_least(ndim: int) -> Callable[..., Any]:
     def grown(*arys: Any) -> Any:
         trace = trace_of(*arys)
-        found = tuple(_grown(as_array(trace, item), ndim) for item in arys)
+        found = tuple(at_least(as_array(trace, item), ndim) for item in arys)
         return found[0] if len(found) == 1 else found
 
     return grown
-
-
-def _grown(array: LazyArray, ndim: int) -> Any:
-    if array.ndim >= ndim:
-        return array
-    if ndim < 3 or array.ndim == 0:
-        return array[(*[None] * (ndim - array.ndim), ...)]
-    return array[None, :, None] if array.ndim == 1 else array[:, :, None]
-
-
-def _array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> Any:
-    if isinstance(indices_or_sections, tuple | list):
-        return ARRANGEMENT["split"](ary, indices_or_sections, axis)
-    array = _array(ary)
-    at, count = array.axis(axis), operator.index(indices_or_sections)
-    if count <= 0:
-        raise wrong_value("An array has one part or more.")
-    small, larger = divmod(int(array.trace.guards.value(array.extents[at])), count)
-    ends = [k * small + min(k, larger) for k in range(1, count)]
-    return ARRANGEMENT["split"](array, ends, at)
 
 
 def _split_along(name: str, axis: int, least: int) -> Callable[..., Any]:
@@ -403,7 +383,7 @@ COMPOSED: dict[str, Any] = {
     "polyval": _polyval, "cross": _cross, "linalg.cross": _cross,
     "isreal": lambda x: np.imag(_array(x)) == 0, "iscomplex": lambda x: np.imag(_array(x)) != 0,
     "rot90": _rot90, "atleast_1d": _at_least(1), "atleast_2d": _at_least(2),
-    "atleast_3d": _at_least(3), "array_split": _array_split, "unstack": _unstack,
+    "atleast_3d": _at_least(3), "unstack": _unstack,
     "vsplit": _split_along("vsplit", 0, 2), "hsplit": _split_along("hsplit", 1, 1),
     "dsplit": _split_along("dsplit", 2, 3),
     "searchsorted": _searchsorted, "digitize": _digitize, "interp": _interp,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import itertools
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -294,7 +295,7 @@ def _solve(a: Any, b: Any) -> Any:
 
 
 def _decomposed(
-    name: str, array: LazyArray, shapes: Sequence[Shape], dtypes: Sequence[Any], **options: Any
+    name: str, array: LazyArray, shapes: Sequence[Shape], dtypes: Sequence[Any], *given: Any
 ) -> list[Any]:
     """The results of a function of the library that has several: of one call, behind each other."""
     trace = array.trace
@@ -302,7 +303,7 @@ def _decomposed(
     for shape in shapes:
         ends.append(applied(operator.add, ends[-1], size_of(shape)))
     packed = called(trace, "packed", [array], (ends[-1],), np.result_type(*dtypes),
-                    name=name, given=tuple(options.values()))  # fmt: skip
+                    name=name, args=given[0], given=tuple(given[1].items()))  # fmt: skip
     found = []
     for (begin, end), shape, kind in zip(itertools.pairwise(ends), shapes, dtypes, strict=True):
         part = packed[plain_number(trace, begin) : plain_number(trace, end)]
@@ -311,47 +312,37 @@ def _decomposed(
     return found
 
 
-def _of_matrix(name: str, shapes_of: Callable[..., list[Shape]], **defaults: Any) -> Any:
-    """A decomposition, `shapes_of` the leading extents, rows, columns, and the smaller of both."""
+def _of_matrix(name: str) -> Any:
+    """A function of a matrix, or of stacks of them: what its results' extents are of rows and
+    columns, a small one shows.
+    """
     function = operator.attrgetter(name)(np)
 
     def run(a: Any, *args: Any, **kwargs: Any) -> Any:
         array = as_array(trace_of(a), a)
-        if len(args) > len(defaults) or kwargs.keys() - defaults.keys():
-            raise unsupported(f"'{name}' takes {', '.join(map(repr, defaults))} when it is fused.",
-                              "leave the others out.")  # fmt: skip
-        options = {**defaults, **dict(zip(defaults, args, strict=False)), **kwargs}
         if array.ndim < 2:
             raise wrong_value(f"'{name}' takes matrices.")
-        if name not in ("linalg.svd", "linalg.qr", "linalg.pinv"):
-            _square_extents(name, array)
         *lead, rows, columns = array.extents
-        shapes = shapes_of(tuple(lead), rows, columns, applied(min, rows, columns), **options)
+        trace, sizes = array.trace, (2, 2)
+        if not trace.same_shape((rows,), (columns,)):
+            sizes = (2, 3) if trace.guards.decide(operator.lt, rows, columns) else (3, 2)
+        extents = dict(zip(sizes, (rows, columns), strict=True))
+        options = inspect.signature(function).bind(array, *args, **kwargs).arguments
+        options.pop("a")
         try:
-            sample = function(np.eye(1, dtype=array.dtype), **options)
+            sample = function(np.eye(*sizes, dtype=array.dtype), **options)
+        except np.linalg.LinAlgError:
+            raise wrong_value(f"'{name}' takes square matrices.") from None
         except TypeError:
             raise wrong_type(f"'{name}' cannot be computed for '{array.dtype}'.") from None
-        if not isinstance(sample, tuple):
-            return called(array.trace, name, [array], shapes[-1], sample.dtype, **options)
-        kinds = [part.dtype for part in sample]
-        return type(sample)(*_decomposed(name, array, shapes, kinds, **options))
+        parts = sample if isinstance(sample, tuple) else (sample,)
+        shapes = [(*lead, *(extents[count] for count in part.shape)) for part in parts]
+        if len(parts) == 1:
+            return called(trace, name, [array], shapes[0], sample.dtype, **options)
+        kinds = [part.dtype for part in parts]
+        return type(sample)(*_decomposed(name, array, shapes, kinds, (), options))
 
     return run
-
-
-def _shapes_of_qr(lead: Shape, m: Symbol, n: Symbol, k: Symbol, mode: str) -> list[Shape]:
-    if mode not in ("reduced", "complete", "r"):
-        raise unsupported(f"'mode={mode!r}' of 'qr' is not fused.", "write 'mode=\"reduced\"'.")
-    return [(*lead, m, m if mode == "complete" else k), (*lead, m if mode == "complete" else k, n)]
-
-
-def _shapes_of_svd(
-    lead: Shape, m: Symbol, n: Symbol, k: Symbol, full_matrices: Any, compute_uv: Any
-) -> list[Shape]:
-    if not compute_uv:
-        return [(*lead, k)]
-    sides = (m, n) if full_matrices else (k, k)
-    return [(*lead, m, sides[0]), (*lead, k), (*lead, sides[1], n)]
 
 
 def _unravel_index(indices: Any, shape: Any, order: Any = "C") -> Any:
@@ -359,7 +350,7 @@ def _unravel_index(indices: Any, shape: Any, order: Any = "C") -> Any:
     given = tuple(map(int, shape)) if isinstance(shape, tuple | list) else (int(shape),)
     kinds = [np.dtype(np.intp)] * len(given)
     return tuple(_decomposed("unravel_index", array, [array.extents] * len(given), kinds,
-                             shape=given, order=order))  # fmt: skip
+                             (given, order), {}))  # fmt: skip
 
 
 # -- Fourier transforms ----------------------------------------------------------------------------
@@ -367,37 +358,34 @@ def _unravel_index(indices: Any, shape: Any, order: Any = "C") -> Any:
 
 def _fourier(name: str) -> Any:
     """A transform of ``np.fft``: along one axis, or, where its name ends so, along two or more."""
-    kind = name.rstrip("2n")
+    kind, is_one = name.rstrip("2n"), name[-1] not in "2n"
 
-    def of_one(a: Any, n: Any = None, axis: Any = -1, norm: Any = None) -> Any:
-        array = as_array(trace_of(a, n), a)
-        count = None if n is None else int(n)
-        return transformed(array, [count], [axis], n=count, axis=operator.index(axis), norm=norm)
-
-    def of_many(a: Any, s: Any = None, axes: Any = (-2, -1) if name[-1] == "2" else None,
-                norm: Any = None) -> Any:  # fmt: skip
+    def transformed(a: Any, s: Any, axes: Any, norm: Any) -> Any:
         array = as_array(trace_of(a), a)
         counts = None if s is None else tuple(map(int, s))
         if axes is None:
             axes = range(-array.ndim if counts is None else -len(counts), 0)
-        axes = tuple(map(operator.index, axes))
-        given = [None] * len(axes) if counts is None else counts
-        return transformed(array, given, axes, s=counts, axes=axes, norm=norm)
-
-    def transformed(array: LazyArray, counts: Any, places: Any, **options: Any) -> Any:
-        extents = list(array.extents)
-        for count, last in zip(counts, map(array.axis, places), strict=True):
+        places, extents = tuple(map(operator.index, axes)), list(array.extents)
+        given = counts or (None,) * len(places)
+        for count, last in zip(given, map(array.axis, places), strict=True):
             if count is not None and count < 1:
                 raise wrong_value(f"'{name}' of {count} elements is not defined.")
             extents[last] = extents[last] if count is None else constant(count)
         if kind in ("rfft", "ihfft"):
             extents[last] = applied(_half, extents[last])
-        elif kind in ("irfft", "hfft") and counts[-1] is None:
+        elif kind in ("irfft", "hfft") and given[-1] is None:
             extents[last] = applied(_twice, extents[last])
-        dtype = dtype_called(f"fft.{kind}", [array], 2, norm=options["norm"])
-        return called(array.trace, f"fft.{name}", [array], tuple(extents), dtype, **options)
+        dtype = dtype_called(f"fft.{kind}", [array], 2, norm=norm)
+        options = {"n": given[0], "axis": places[0]} if is_one else {"s": counts, "axes": places}
+        return called(array.trace, f"fft.{name}", [array], tuple(extents), dtype,
+                      norm=norm, **options)  # fmt: skip
 
-    return of_many if name[-1] in "2n" else of_one
+    if is_one:
+        return lambda a, n=None, axis=-1, norm=None: transformed(
+            a, None if n is None else (n,), (axis,), norm
+        )
+    usual = (-2, -1) if name[-1] == "2" else None
+    return lambda a, s=None, axes=usual, norm=None: transformed(a, s, axes, norm)
 
 
 def _half(count: int) -> int:
@@ -408,16 +396,13 @@ def _twice(count: int) -> int:
     return 2 * (count - 1)
 
 
-def _shifted(sign: int) -> Any:
-    def shift(x: Any, axes: Any = None) -> Any:
-        array = as_array(trace_of(x), x)
-        axes = array.axes(axes)
-        extents = (int(array.trace.guards.value(array.extents[axis])) for axis in axes)
-        return np.roll(array, [sign * (n // 2) for n in extents], axes)
-
-    return shift
+def _shifted(x: Any, axes: Any, sign: int) -> Any:
+    array = as_array(trace_of(x), x)
+    found = array.axes(axes)
+    return np.roll(array, [sign * (len(array.swapaxes(0, axis)) // 2) for axis in found], found)
 
 
+_OF_A_MATRIX = ("inv", "pinv", "cholesky", "det", "slogdet", "eigh", "eigvalsh", "svd", "qr")
 _TRANSFORMS = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fft2", "ifft2", "rfft2", "irfft2",
                "fftn", "ifftn", "rfftn", "irfftn")  # fmt: skip
 
@@ -561,20 +546,11 @@ PRODUCTS: dict[str, Any] = {
     "cumsum": _running("cumsum", np.add), "cumprod": _running("cumprod", np.multiply),
     "histogram": _histogram, "sort": _sorted("sort"), "argsort": _sorted("argsort"),
     "linalg.norm": _norm, "linalg.solve": _solve, "linalg.matmul": matmul,
-    "linalg.inv": _of_matrix("linalg.inv", lambda lead, m, n, k: [(*lead, m, n)]),
-    "linalg.cholesky": _of_matrix("linalg.cholesky", lambda lead, m, n, k: [(*lead, m, n)]),
-    "linalg.det": _of_matrix("linalg.det", lambda lead, m, n, k: [lead]),
-    "linalg.slogdet": _of_matrix("linalg.slogdet", lambda lead, m, n, k: [lead, lead]),
-    "linalg.eigh": _of_matrix(
-        "linalg.eigh", lambda lead, m, n, k, **_: [(*lead, n), (*lead, m, n)], UPLO="L"),
-    "linalg.eigvalsh": _of_matrix(
-        "linalg.eigvalsh", lambda lead, m, n, k, **_: [(*lead, n)], UPLO="L"),
-    "linalg.svd": _of_matrix("linalg.svd", _shapes_of_svd, full_matrices=True, compute_uv=True),
-    "linalg.qr": _of_matrix("linalg.qr", _shapes_of_qr, mode="reduced"),
-    "linalg.pinv": _of_matrix("linalg.pinv", lambda lead, m, n, k: [(*lead, n, m)]),
+    **{f"linalg.{name}": _of_matrix(f"linalg.{name}") for name in _OF_A_MATRIX},
     "unravel_index": _unravel_index,
     **{f"fft.{name}": _fourier(name) for name in _TRANSFORMS},
-    "fft.fftshift": _shifted(1), "fft.ifftshift": _shifted(-1),
+    "fft.fftshift": lambda x, axes=None: _shifted(x, axes, 1),
+    "fft.ifftshift": lambda x, axes=None: _shifted(x, axes, -1),
 }  # fmt: skip
 PRODUCT_METHODS: dict[str, Any] = {
     "dot": _dot, "cumsum": PRODUCTS["cumsum"], "cumprod": PRODUCTS["cumprod"],

@@ -331,8 +331,8 @@ def _histogram(library: Any, shape: Any, *arrays: Any, bins: int, part: int) -> 
     return library.histogram(array, bins, weights=weights)[part]
 
 
-def _packed(library: Any, shape: Any, array: Any, name: str, given: Any) -> Any:
-    found = operator.attrgetter(name)(library)(array, *given)
+def _packed(library: Any, shape: Any, array: Any, name: str, args: Any, given: Any) -> Any:
+    found = operator.attrgetter(name)(library)(array, *args, **dict(given))
     return library.concatenate([library.ravel(part) for part in found])
 
 

@@ -116,6 +116,8 @@ def as_operand(trace: Trace, value: Any) -> LazyArray | Symbol:
             "A list of numbers is no operand of a fused function.",
             "make an array of it outside of the function.",
         )
+    if isinstance(value, Lazy):
+        value.refuse()  # type: ignore[attr-defined]
     raise wrong_type(f"An object of type '{type(value).__name__}' is no operand.")
 
 
