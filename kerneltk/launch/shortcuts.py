@@ -255,7 +255,7 @@ def shortcut_of(
     if isinstance(typed, Steps):
         foreign = next((kind for kind in kinds if kind.foreign), None)
         described_new = tuple(_new(array, foreign) for array in typed.new)
-        typed = (*typed._replace(new=described_new)[1:],)
+        typed = typed.size, typed.constants, described_new, *typed[4:]
     made: Callable[..., Any] = module.Shortcut(
         tuple(described),
         tuple(passed),

@@ -45,7 +45,7 @@ class ReshapedStorage(Storage):
         "write to the original; or copy the result: 'y = np.copy(y)'.",
     )
 
-    def __init__(self, trace: Trace, base: Storage, value: Call) -> None:
+    def __init__(self, trace: Trace, base: Storage, value: Any) -> None:
         self._what = tuple(words.format(value.function) for words in self.what)
         self._trace = trace
         self._bases = [(one, one.writes) for one in _bases_of(base)]

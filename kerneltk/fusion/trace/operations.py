@@ -133,7 +133,8 @@ def as_array(trace: Trace, value: Any) -> LazyArray:
 def of_list(trace: Trace, value: Any, dtype: Any = None) -> LazyArray:
     """A list of values as an array of the arguments' library; `dtype` is for one of constants."""
     if has_lazy(value):
-        return np.stack([of_list(trace, item) for item in value])  # type: ignore[call-overload]
+        stack: Any = np.stack
+        return stack([of_list(trace, item) for item in value])  # type: ignore[no-any-return]
     if not isinstance(value, tuple | list | range):
         return as_array(trace, value)
     library = sys.modules[trace.array_type.__module__.partition(".")[0]]
