@@ -398,8 +398,14 @@ def _roll(a: Any, shift: Any, axis: Any = None) -> Any:
         length = int(array.trace.guards.value(array.extents[at]))
         moved = distance % length if length else 0
         if moved:
-            parts = slice(length - moved, None), slice(None, length - moved)
-            found = _concatenate([found[key_along(at, part)] for part in parts], at)
+            before = found
+            found = np.empty_like(before)
+            found[key_along(at, slice(moved, None))] = before[
+                key_along(at, slice(None, length - moved))
+            ]
+            found[key_along(at, slice(None, moved))] = before[
+                key_along(at, slice(length - moved, None))
+            ]
     return found
 
 
