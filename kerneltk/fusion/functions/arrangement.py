@@ -262,8 +262,9 @@ def _concatenate(
     for part in parts:
         if not np.can_cast(part.dtype, kind, casting):
             raise wrong_type(f"Cannot cast from '{part.dtype}' to '{kind}' by '{casting}'.")
-    lengths = [part.extents[at] for part in parts]
-    shape = (*first.extents[:at], applied(_sum, *lengths), *first.extents[at + 1 :])
+    # Numbers: an expression of lengths would be twice as long for each array of a chain.
+    lengths = [int(trace.guards.value(part.extents[at])) for part in parts]
+    shape = (*first.extents[:at], constant(sum(lengths)), *first.extents[at + 1 :])
     if out is None:
         out = empty(trace, shape, kind)
         trace.layouts.ask_joined(out.node, [part.node for part in parts])
@@ -271,9 +272,8 @@ def _concatenate(
         raise wrong_value("'out=' must be an array of the result's shape.")
     begin = 0
     for part, length in zip(parts, lengths, strict=True):
-        end = begin + int(trace.guards.value(length))
-        out[key_along(at, slice(begin, end))] = part
-        begin = end
+        out[key_along(at, slice(begin, begin + length))] = part
+        begin += length
     return out
 
 
