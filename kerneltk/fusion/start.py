@@ -40,7 +40,7 @@ from kerneltk.fusion.trace.functions import (
 )
 from kerneltk.fusion.trace.graph import Apply, Node, Scalar, all_effects, reachable
 from kerneltk.fusion.trace.lazy import Lazy, LazyArray, LazyNumber
-from kerneltk.fusion.trace.operations import assign, call_ufunc
+from kerneltk.fusion.trace.operations import assign, call_ufunc, has_lazy, of_list
 from kerneltk.fusion.trace.outside import Outside, changed_error, content_of, watching
 from kerneltk.fusion.trace.reads import MISSING, Name, of_global
 from kerneltk.fusion.trace.state import (
@@ -415,7 +415,17 @@ def replacement(found: Any, name: str, trace: Trace, module: str) -> Any:
         name = "empty"
     if name in CREATION:
         return lambda *args, **kwargs: CREATION[name](trace, found, args, kwargs)
+    takes_list = isinstance(found, np.ufunc) or name in METHODS
+    if takes_list and trace.array_type is np.ndarray and is_called(sys._getframe(3)):
+        return functools.partial(_of_lists, trace, found)
     return found
+
+
+def _of_lists(trace: Trace, function: Any, *args: Any, **kwargs: Any) -> Any:
+    """A call of a function that takes lists as arrays: NumPy asks lists for no traced values."""
+    count = len(args) if isinstance(function, np.ufunc) else 1
+    arrays = (of_list(trace, item) if has_lazy(item) else item for item in args[:count])
+    return function(*arrays, *args[count:], **kwargs)
 
 
 def cupys(trace: Trace) -> Handler:
@@ -438,7 +448,7 @@ def cupys(trace: Trace) -> Handler:
             return CREATION[name](trace, own, args, kwargs)
         if not any(map(_is_traced, (*args, *kwargs.values()))):
             return own(*args, **kwargs)
-        numpys = None if module in _OTHERS else named(module, name)
+        numpys = named(module, name)
         if numpys is None:
             raise unsupported(
                 f"'{module}.{name}' is not fused.",
@@ -447,9 +457,6 @@ def cupys(trace: Trace) -> Handler:
         return numpys(*args, **kwargs)
 
     return Handler(call, on_host)
-
-
-_OTHERS = ("cupy.fft",)  # of whose functions none is fused
 
 
 def _is_traced(value: Any) -> bool:

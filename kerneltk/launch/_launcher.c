@@ -21,6 +21,7 @@
 #endif
 
 #define MOST_LEAVES 64
+#define MOST_OPERANDS 1024 /* of a call of a program, which may be one in Python */
 #define MOST_WORDS 512   /* of what a call's arrays are */
 #define MOST_VALUES 16   /* of a launch */
 #define MOST_SLOTS 256   /* of a program's values */
@@ -281,6 +282,7 @@ static PyObject *forget(Launcher *l, PyObject *nothing) {
 /* ---- the types ---- */
 
 #include "launcher_making.h"
+#include "launcher_memory.h"
 #include "launcher_shortcuts.h"
 
 static int launcher_traverse(Launcher *l, visitproc visit, void *arg) {

@@ -167,7 +167,7 @@ static enum step make_new(const Shortcut *s, PyObject *described, int intercepte
 /* Makes a call of a program: a tuple of what is called, the indices of the values that it takes or None for a tuple of
  * all, options or none, and where results are stored. */
 static int make_call(PyObject *call, PyObject **values, Py_ssize_t count) {
-    PyObject *run = PyTuple_GET_ITEM(call, 0), *operands = PyTuple_GET_ITEM(call, 1), *given[MOST_LEAVES + 2];
+    PyObject *run = PyTuple_GET_ITEM(call, 0), *operands = PyTuple_GET_ITEM(call, 1), *given[MOST_OPERANDS + 2];
     PyObject *options = PyTuple_GET_ITEM(call, 2), *slots = PyTuple_GET_ITEM(call, 3), *all = NULL;
     Py_ssize_t taken = operands == Py_None ? 1 : PyTuple_GET_SIZE(operands), slot_count = PyTuple_GET_SIZE(slots);
     run = PyList_CheckExact(run) ? PyList_GetItemRef(run, taken) : Py_NewRef(run);
@@ -229,6 +229,7 @@ static enum step execute(const Shortcut *s, PyObject *const *args, PyObject **re
         PyObject *pair = PyTuple_GET_ITEM(constants, k);
         values[PyLong_AsSsize_t(PyTuple_GET_ITEM(pair, 0))] = Py_NewRef(PyTuple_GET_ITEM(pair, 1));
     }
+    PyObject *memory = PyTuple_GET_ITEM(steps, 5) == Py_True ? keep_memory() : NULL;
     int intercepted = s->library && PyTuple_GET_SIZE(new) ? is_intercepted(s->library) : 0;
     enum step step = intercepted < 0 ? FAILED : GO;
     for (Py_ssize_t k = 0; step == GO && k < PyTuple_GET_SIZE(new); ++k) {
@@ -238,6 +239,7 @@ static enum step execute(const Shortcut *s, PyObject *const *args, PyObject **re
     for (Py_ssize_t k = 0; step == GO && k < PyTuple_GET_SIZE(calls); ++k)
         if (!make_call(PyTuple_GET_ITEM(calls, k), values, count)) step = FAILED;
     if (step == GO) *result = as_array(at < 0 || !values[at] ? Py_None : values[at]);
+    restore_memory(memory);
     for (Py_ssize_t k = 0; k < count; ++k) Py_XDECREF(values[k]);
     if (values != few) PyMem_Free(values);
     return step;

@@ -18,6 +18,7 @@ from kerneltk.interop import exchange
 from kerneltk.launch import compiled
 
 _MOST_ARGUMENTS = 64  # of the extension module
+_MOST_OPERANDS = 1024  # of a program's call there
 _MOST_VALUES = 1 << 16  # in tuples of all values, of a large program
 MISSING = object()
 
@@ -120,6 +121,8 @@ class Steps(NamedTuple):
     calls : tuple of Call
     result : int
         The value that it returns; negative for None.
+    keeps : bool
+        Whether NumPy's arrays that it makes are of memory that is kept for later calls.
     """
 
     run: Callable[..., Any]
@@ -128,13 +131,14 @@ class Steps(NamedTuple):
     new: tuple[New, ...]
     calls: tuple[Call, ...]
     result: int
+    keeps: bool = False
 
     @property
     def fits(self) -> bool:
         """Whether the extension module has capacity for it."""
         most = max((len(call.operands or ()) for call in self.calls), default=0)
         tuples = sum(call.operands is None for call in self.calls)
-        return most <= _MOST_ARGUMENTS and (self.size <= 256 or tuples * self.size <= _MOST_VALUES)
+        return most <= _MOST_OPERANDS and (self.size <= 256 or tuples * self.size <= _MOST_VALUES)
 
 
 class Distance(NamedTuple):
@@ -283,7 +287,7 @@ def shortcut_of(
             else call
             for call in typed.calls
         )
-        typed = typed.size, typed.constants, described_new, calls, typed.result
+        typed = typed.size, typed.constants, described_new, calls, *typed[5:]
     made: Callable[..., Any] = module.Shortcut(
         tuple(described),
         tuple(passed),

@@ -35,16 +35,17 @@ class ReshapedStorage(Storage):
     copy. So neither of them is written to while the other one is used.
     """
 
-    __slots__ = ("_bases", "_location", "_trace", "_value")
+    __slots__ = ("_bases", "_location", "_trace", "_value", "_what")
 
     what = (
-        "An array is used that was reshaped",
-        "reshape it behind the write; or write 'x.reshape(shape).copy()'.",
-        "An array that was reshaped",
-        "write to the original; or write 'y = x.reshape(shape).copy()'.",
+        "The result of '{}' is used",
+        "call '{}' behind the write; or copy the result: 'y = np.copy(y)'.",
+        "The result of '{}'",
+        "write to the original; or copy the result: 'y = np.copy(y)'.",
     )
 
-    def __init__(self, trace: Trace, base: Storage, value: Node) -> None:
+    def __init__(self, trace: Trace, base: Storage, value: Any) -> None:
+        self._what = tuple(words.format(value.function) for words in self.what)
         self._trace = trace
         self._bases = [(one, one.writes) for one in _bases_of(base)]
         self._location = user_location()
@@ -58,7 +59,7 @@ class ReshapedStorage(Storage):
         """The value; raises where the array was written to after it was reshaped."""
         if any(base.writes != seen for base, seen in self._bases):
             raise unsupported(
-                f"{self.what[0]} before the original was written to.", self.what[1], self._location
+                f"{self._what[0]} after the original was written to.", self._what[1], self._location
             )
         return self._value
 
@@ -73,7 +74,7 @@ class ReshapedStorage(Storage):
         if self._trace.block is None and not is_given and not self._is_shared():
             return
         raise unsupported(
-            f"{self.what[2]} is written to, while the original is used, too.", self.what[3]
+            f"{self._what[2]} is written to, while the original is used, too.", self._what[3]
         )
 
     def _is_shared(self) -> bool:
@@ -92,7 +93,7 @@ class ChosenStorage(ReshapedStorage):
     __slots__ = ()
 
     what = (
-        "A part of an array is used that a value chose",
+        "A part of an array, which a value chose, is used",
         "copy the part: 'np.take(x, i, axis=0)' for 'x[i]'.",
         "A part of an array that a value chose",
         "write 'x[[i]] += value' for 'x[i] += value'; or copy the part: 'np.take(x, i, axis=0)'.",
@@ -168,7 +169,7 @@ def settled(array: LazyArray) -> LazyArray:
     return array
 
 
-def _new_shape(array: LazyArray, shape: Shape) -> LazyArray:
+def reshaped_copy(array: LazyArray, shape: Shape) -> LazyArray:
     """A new array of the elements."""
     node = Call(array.dtype, shape, "reshape", (array.node,), (("copies", True),))
     return new_array(array.trace, node)
@@ -260,8 +261,9 @@ def _concatenate(
     for part in parts:
         if not np.can_cast(part.dtype, kind, casting):
             raise wrong_type(f"Cannot cast from '{part.dtype}' to '{kind}' by '{casting}'.")
-    lengths = [part.extents[at] for part in parts]
-    shape = (*first.extents[:at], applied(_sum, *lengths), *first.extents[at + 1 :])
+    # Numbers: an expression of lengths would be twice as long for each array of a chain.
+    lengths = [int(trace.guards.value(part.extents[at])) for part in parts]
+    shape = (*first.extents[:at], constant(sum(lengths)), *first.extents[at + 1 :])
     if out is None:
         out = empty(trace, shape, kind)
         trace.layouts.ask_joined(out.node, [part.node for part in parts])
@@ -269,9 +271,8 @@ def _concatenate(
         raise wrong_value("'out=' must be an array of the result's shape.")
     begin = 0
     for part, length in zip(parts, lengths, strict=True):
-        end = begin + int(trace.guards.value(length))
-        out[key_along(at, slice(begin, end))] = part
-        begin = end
+        out[key_along(at, slice(begin, begin + length))] = part
+        begin += length
     return out
 
 
@@ -293,7 +294,7 @@ def _repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     wide = (*extents[: at + 1], count, *extents[at + 1 :])
     shape = (*extents[:at], applied(operator.mul, extents[at], count), *extents[at + 1 :])
     found = array[key_along(at + 1, None)].broadcast_to(wide)
-    return _new_shape(found, shape)
+    return reshaped_copy(found, shape)
 
 
 def _tile(A: Any, reps: Any) -> Any:  # noqa: N803 (NumPy's name)
@@ -309,7 +310,7 @@ def _tile(A: Any, reps: Any) -> Any:  # noqa: N803 (NumPy's name)
         shape.append(applied(operator.mul, extent, count))
         key += [None, slice(None)]
     found = array[tuple(key)].broadcast_to(tuple(wide))
-    return _new_shape(found, tuple(shape))
+    return reshaped_copy(found, tuple(shape))
 
 
 # -- parts by their indices ------------------------------------------------------------------------
@@ -359,7 +360,7 @@ def _diagonal_length(rows: int, columns: int, offset: int) -> int:
 def _diag(v: Any, k: Any = 0) -> Any:
     array = as_array(trace_of(v), v)
     if array.ndim == 2:
-        return np.copy(_diagonal(array, k))
+        return _diagonal(array, k)
     if array.ndim != 1:
         raise wrong_value("'diag' takes arrays of one or two dimensions.")
     distance = operator.index(k)

@@ -53,13 +53,14 @@ def _fill_diagonal(a: Any, val: Any) -> None:
     array[(arange(array.trace, least),) * array.ndim] = one_each
 
 
-def _choose(a: Any, choices: Any) -> Any:
+def _choose(a: Any, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
     index = _array(a, *choices)
     arrays = [_array(choice, index) for choice in choices]
     kind = promoted([as_operand(index.trace, choice) for choice in choices])
     shape = index.trace.broadcast(*(one.extents for one in (index, *arrays)))
     arrays = [one.astype(kind) for one in arrays]
-    return called(index.trace, "choose", [index, *arrays], shape, kind)
+    made = called(index.trace, "choose", [index, *arrays], shape, kind, mode=mode)
+    return finished(made, made.node, out)
 
 
 # -- without NaN -----------------------------------------------------------------------------------

@@ -35,7 +35,9 @@ from kerneltk.fusion.trace.state import at_line, unsupported
 _FUNCTIONS = by_function({**ARRANGEMENT, **PRODUCTS, **COMPOSED, **OWN_CODE, "take": take})
 _METHODS = {
     **ARRANGEMENT_METHODS, **PRODUCT_METHODS, "take": take,
-    "fill": lambda a, value: a.__setitem__(..., value),
+    "fill": lambda a, value: a.__setitem__(..., value), "choose": COMPOSED["choose"],
+    "searchsorted": COMPOSED["searchsorted"],
+    "sort": lambda a, axis=-1, **options: a.__setitem__(..., np.sort(a, axis, **options)),
 }  # fmt: skip
 
 
@@ -76,9 +78,7 @@ _SIZES = ("nonzero", "argwhere", "flatnonzero", "compress", "extract", "unique")
 _BETWEEN = "make the function two: fuse what comes before and behind, and call '{}' between them."
 _HINTS = {
     **dict.fromkeys(_SIZES, OF_VALUES),
-    "sort": "write 'x = np.sort(x)'.",
     "flat": "write 'x.ravel()'.",
-    "choose": "write 'np.choose(x, choices)'.",
     "put": "write 'x[indices] = value'.",
     **dict.fromkeys(("place", "putmask"), "write 'x[mask] = value'."),
     "bincount": "write 'counts = np.zeros(n, int); np.add.at(counts, x, 1)'.",

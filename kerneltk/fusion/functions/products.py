@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import functools
+import inspect
+import itertools
 import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from kerneltk.fusion.functions.arrangement import ARRANGEMENT, settled
+from kerneltk.fusion.functions.arrangement import ARRANGEMENT, reshaped_copy, settled
 from kerneltk.fusion.trace.creation import along
 from kerneltk.fusion.trace.functions import FUNCTIONS, finished
 from kerneltk.fusion.trace.graph import Call, Shape
-from kerneltk.fusion.trace.lazy import LazyArray, plain_number
+from kerneltk.fusion.trace.lazy import LazyArray, plain_number, size_of
 from kerneltk.fusion.trace.operations import (
     as_array,
     into,
@@ -23,7 +25,7 @@ from kerneltk.fusion.trace.operations import (
     trace_of,
 )
 from kerneltk.fusion.trace.state import Trace, unsupported, wrong_type, wrong_value
-from kerneltk.fusion.trace.symbols import Symbol, constant
+from kerneltk.fusion.trace.symbols import Symbol, applied, constant
 
 _ravel, _reshape = ARRANGEMENT["ravel"], ARRANGEMENT["reshape"]
 
@@ -230,17 +232,6 @@ def dtype_called(
         raise wrong_type(f"'{name}' cannot be computed for {kinds}.") from None
 
 
-def _of_matrices(name: str, is_scalar: bool = False) -> Any:
-    def function(a: Any) -> Any:
-        array = as_array(trace_of(a), a)
-        _square_extents(name, array)
-        kind = dtype_called(name, [array], 2)
-        shape = array.extents[:-2] if is_scalar else array.extents
-        return called(array.trace, name, [array], shape, kind)
-
-    return function
-
-
 def _solve(a: Any, b: Any) -> Any:
     trace = trace_of(a, b)
     one, other = as_array(trace, a), as_array(trace, b)
@@ -256,6 +247,119 @@ def _solve(a: Any, b: Any) -> Any:
         lead = trace.broadcast(one.extents[:-2], other.extents[:-2])
         shape = (*lead, *other.extents[-2:])
     return called(trace, "linalg.solve", [one, other], shape, kind)
+
+
+def _decomposed(
+    name: str, array: LazyArray, shapes: Sequence[Shape], dtypes: Sequence[Any], *given: Any
+) -> list[Any]:
+    """The results of a function of the library that has several: of one call, behind each other."""
+    trace = array.trace
+    ends = [constant(0)]
+    for shape in shapes:
+        ends.append(applied(operator.add, ends[-1], size_of(shape)))
+    packed = called(trace, "packed", [array], (ends[-1],), np.result_type(*dtypes),
+                    name=name, args=given[0], given=tuple(given[1].items()))  # fmt: skip
+    found = []
+    for (begin, end), shape, kind in zip(itertools.pairwise(ends), shapes, dtypes, strict=True):
+        part = packed[plain_number(trace, begin) : plain_number(trace, end)]
+        part = part if kind.kind == "c" or packed.dtype.kind != "c" else np.real(part)
+        found.append(_cast(reshaped_copy(part, shape), kind))
+    return found
+
+
+def _of_matrix(name: str) -> Any:
+    """A function of a matrix, or of stacks of them: what its results' extents are of rows and
+    columns, a small one shows.
+    """
+    function = operator.attrgetter(name)(np)
+
+    def run(a: Any, *args: Any, **kwargs: Any) -> Any:
+        array = as_array(trace_of(a), a)
+        if array.ndim < 2:
+            raise wrong_value(f"'{name}' takes matrices.")
+        *lead, rows, columns = array.extents
+        trace, sizes = array.trace, (2, 2)
+        if not trace.same_shape((rows,), (columns,)):
+            sizes = (2, 3) if trace.guards.decide(operator.lt, rows, columns) else (3, 2)
+        extents = dict(zip(sizes, (rows, columns), strict=True))
+        options = inspect.signature(function).bind(array, *args, **kwargs).arguments
+        options.pop("a")
+        try:
+            sample = function(np.eye(*sizes, dtype=array.dtype), **options)
+        except np.linalg.LinAlgError:
+            raise wrong_value(f"'{name}' takes square matrices.") from None
+        except TypeError:
+            raise wrong_type(f"'{name}' cannot be computed for '{array.dtype}'.") from None
+        parts = sample if isinstance(sample, tuple) else (sample,)
+        shapes = [(*lead, *(extents[count] for count in part.shape)) for part in parts]
+        if len(parts) == 1:
+            return called(trace, name, [array], shapes[0], sample.dtype, **options)
+        kinds = [part.dtype for part in parts]
+        return type(sample)(*_decomposed(name, array, shapes, kinds, (), options))
+
+    return run
+
+
+def _unravel_index(indices: Any, shape: Any, order: Any = "C") -> Any:
+    array = as_array(trace_of(indices, *(shape if isinstance(shape, tuple) else ())), indices)
+    given = tuple(map(int, shape)) if isinstance(shape, tuple | list) else (int(shape),)
+    kinds = [np.dtype(np.intp)] * len(given)
+    return tuple(_decomposed("unravel_index", array, [array.extents] * len(given), kinds,
+                             (given, order), {}))  # fmt: skip
+
+
+# -- Fourier transforms ----------------------------------------------------------------------------
+
+
+def _fourier(name: str) -> Any:
+    """A transform of ``np.fft``: along one axis, or, where its name ends so, along two or more."""
+    kind, is_one = name.rstrip("2n"), name[-1] not in "2n"
+
+    def transformed(a: Any, s: Any, axes: Any, norm: Any) -> Any:
+        array = as_array(trace_of(a), a)
+        counts = None if s is None else tuple(map(int, s))
+        if axes is None:
+            axes = range(-array.ndim if counts is None else -len(counts), 0)
+        places, extents = tuple(map(operator.index, axes)), list(array.extents)
+        given = counts or (None,) * len(places)
+        for count, last in zip(given, map(array.axis, places), strict=True):
+            if count is not None and count < 1:
+                raise wrong_value(f"'{name}' of {count} elements is not defined.")
+            extents[last] = extents[last] if count is None else constant(count)
+        if kind in ("rfft", "ihfft"):
+            extents[last] = applied(_half, extents[last])
+        elif kind in ("irfft", "hfft") and given[-1] is None:
+            extents[last] = applied(_twice, extents[last])
+        dtype = dtype_called(f"fft.{kind}", [array], 2, norm=norm)
+        options = {"n": given[0], "axis": places[0]} if is_one else {"s": counts, "axes": places}
+        return called(array.trace, f"fft.{name}", [array], tuple(extents), dtype,
+                      norm=norm, **options)  # fmt: skip
+
+    if is_one:
+        return lambda a, n=None, axis=-1, norm=None: transformed(
+            a, None if n is None else (n,), (axis,), norm
+        )
+    usual = (-2, -1) if name[-1] == "2" else None
+    return lambda a, s=None, axes=usual, norm=None: transformed(a, s, axes, norm)
+
+
+def _half(count: int) -> int:
+    return count // 2 + 1
+
+
+def _twice(count: int) -> int:
+    return 2 * (count - 1)
+
+
+def _shifted(x: Any, axes: Any, sign: int) -> Any:
+    array = as_array(trace_of(x), x)
+    found = array.axes(axes)
+    return np.roll(array, [sign * (len(array.swapaxes(0, axis)) // 2) for axis in found], found)
+
+
+_OF_A_MATRIX = ("inv", "pinv", "cholesky", "det", "slogdet", "eigh", "eigvalsh", "svd", "qr")
+_TRANSFORMS = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fft2", "ifft2", "rfft2", "irfft2",
+               "fftn", "ifftn", "rfftn", "irfftn")  # fmt: skip
 
 
 # -- statistics ------------------------------------------------------------------------------------
@@ -396,9 +500,12 @@ PRODUCTS: dict[str, Any] = {
     "average": _average, "cov": _cov,
     "cumsum": _running("cumsum", np.add), "cumprod": _running("cumprod", np.multiply),
     "histogram": _histogram, "sort": _sorted("sort"), "argsort": _sorted("argsort"),
-    "linalg.norm": _norm, "linalg.solve": _solve, "linalg.inv": _of_matrices("linalg.inv"),
-    "linalg.cholesky": _of_matrices("linalg.cholesky"),
-    "linalg.det": _of_matrices("linalg.det", is_scalar=True), "linalg.matmul": matmul,
+    "linalg.norm": _norm, "linalg.solve": _solve, "linalg.matmul": matmul,
+    **{f"linalg.{name}": _of_matrix(f"linalg.{name}") for name in _OF_A_MATRIX},
+    "unravel_index": _unravel_index,
+    **{f"fft.{name}": _fourier(name) for name in _TRANSFORMS},
+    "fft.fftshift": lambda x, axes=None: _shifted(x, axes, 1),
+    "fft.ifftshift": lambda x, axes=None: _shifted(x, axes, -1),
 }  # fmt: skip
 PRODUCT_METHODS: dict[str, Any] = {
     "dot": _dot, "cumsum": PRODUCTS["cumsum"], "cumprod": PRODUCTS["cumprod"],

@@ -8,7 +8,6 @@ written.
 from __future__ import annotations
 
 import operator
-import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn
 
@@ -17,7 +16,7 @@ import numpy as np
 from kerneltk.fusion.functions.arrangement import ChosenStorage
 from kerneltk.fusion.functions.products import called
 from kerneltk.fusion.functions.sources import OWN_CODE
-from kerneltk.fusion.trace.creation import CREATION, key_along
+from kerneltk.fusion.trace.creation import key_along
 from kerneltk.fusion.trace.functions import FUNCTIONS, SELECTIONS, is_selected, no_scalar
 from kerneltk.fusion.trace.graph import (
     Apply,
@@ -47,13 +46,21 @@ from kerneltk.fusion.trace.operations import (
     kind_of,
     new_array,
     node_of,
+    of_list,
     resolved_loop,
     trace_of,
     without_leading_ones,
     write,
 )
 from kerneltk.fusion.trace.rolling import ARRAYS_OF
-from kerneltk.fusion.trace.state import Trace, unsupported, wrong_type, wrong_value
+from kerneltk.fusion.trace.state import (
+    InvalidIndexError,
+    Trace,
+    at_line,
+    unsupported,
+    wrong_type,
+    wrong_value,
+)
 from kerneltk.fusion.trace.symbols import constant
 from kerneltk.fusion.trace.users import user_location
 
@@ -117,7 +124,14 @@ class Selection(Operators):
     def _refused(self, *_: Any) -> Any:
         self.refuse()
 
-    __len__ = __iter__ = __bool__ = __getitem__ = __setitem__ = _refused
+    __len__ = __iter__ = __bool__ = __setitem__ = _refused
+
+    def __getitem__(self, key: Any) -> Selection:
+        first, *rest = key if isinstance(key, tuple) else (key,)
+        if not isinstance(first, slice) or not first.start is first.stop is first.step is None:
+            self.refuse()
+        before = (slice(None),) * self.mask.ndim
+        return Selection(no_scalar(self.whole[(*before, *rest)]), self.mask)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -292,7 +306,9 @@ def _masked(array: LazyArray, key: Any) -> tuple[LazyArray, LazyArray, int] | No
     if mask.dtype != _BOOL:
         return None
     if mask.ndim > array.ndim:
-        raise wrong_value("A mask has more dimensions than the array that it chooses of.")
+        raise at_line(
+            InvalidIndexError, "A mask has more dimensions than the array that it chooses of."
+        )
     if len(items) > 1:
         items[at : at + 1] = [slice(None)] * mask.ndim
         missing = array.ndim - sum(item is not None and item is not Ellipsis for item in items)
@@ -306,20 +322,16 @@ def _masked(array: LazyArray, key: Any) -> tuple[LazyArray, LazyArray, int] | No
     before = sum(item is None or isinstance(item, slice) for item in items[:at])
     chosen = array.extents[before : before + mask.ndim]
     if not array.trace.same_shape(mask.extents, chosen):
-        raise wrong_value(
-            f"A mask of shape {tuple(e.value for e in mask.extents)} does not fit an array of "
-            f"shape {tuple(e.value for e in array.extents)}."
-        )
+        shapes = (tuple(e.value for e in one.extents) for one in (mask, array))
+        sentence = "A mask of shape {} does not fit an array of shape {}."
+        raise at_line(InvalidIndexError, sentence.format(*shapes))
     return array, mask, before
 
 
 def _index_array(trace: Trace, item: Any) -> LazyArray:
     """An index that is an array; of a list, an array of the arguments' library."""
-    if isinstance(item, list) and any(isinstance(one, Lazy) for one in item):
-        return CREATION["array"](trace, np.array, (item,), {})  # type: ignore[no-any-return]
-    if isinstance(item, list | range):
-        library = sys.modules[trace.array_type.__module__.partition(".")[0]]
-        item = library.asarray(np.asarray(item, None if len(item) else np.intp))
+    if isinstance(item, tuple | list | range):
+        return of_list(trace, item, None if len(item) else np.intp)
     return as_array(trace, item)
 
 

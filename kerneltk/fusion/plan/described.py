@@ -6,6 +6,8 @@ where its results are stored.
 
 from __future__ import annotations
 
+import functools
+import math
 import operator
 from collections.abc import Callable, Sequence
 from operator import itemgetter
@@ -33,6 +35,7 @@ Empty = Callable[[Sequence[int], np.dtype[Any], str], Any]
 NOWHERE = -1
 """The slot of what has no result: behind the arrays."""
 _LARGE = 1 << 20  # bytes of an array
+_KEPT = 1 << 16  # bytes; what is freed of them is kept, as `launcher_memory.h` says
 
 
 class Repeated:
@@ -181,7 +184,8 @@ class Described:
         self._own = {slot for slot in own if values[slot] is not None}  # no arrays of the library
         self._numbers: set[int] = set()
         self._first, self._count = count, len(values)
-        self._is_large = any(getattr(value, "nbytes", 0) >= _LARGE for value in values[:count])
+        self._is_numpys = any(isinstance(value, np.ndarray) for value in values[:count])
+        self._most = max((getattr(value, "nbytes", 0) for value in values[:count]), default=0)
         known = enumerate(values[count:], count)
         self._constants = [(slot, value) for slot, value in known if value is not None]
         self._new: list[New] = []
@@ -201,9 +205,11 @@ class Described:
             at = self._slot_of(structure(self._stored))
         except _NotDescribedError:
             return None
-        self._reuse(at)
+        made = sum(math.prod(array.shape) * array.dtype.itemsize for array in self._new)
+        keeps = self._is_numpys and max(made, self._most) >= _KEPT and len(self._calls) > 1
+        self._reuse(at, made >= _KEPT)
         constants, new = (*self._constants,), (*self._new,)
-        return Steps(run, self._count, constants, new, (*self._calls,), at)
+        return Steps(run, self._count, constants, new, (*self._calls,), at, keeps)
 
     def _add(self, call: Any, slot: int) -> None:
         stored: tuple[int, ...] = () if slot == NOWHERE else (slot,)
@@ -232,12 +238,14 @@ class Described:
         else:
             self._calls.append(Call(call, None, (), stored))
 
-    def _reuse(self, result: int) -> None:
+    def _reuse(self, result: int, is_large: bool) -> None:
         """Have later results take the slots of those that nothing needs any more: that frees them,
-        and their memory is in a cache.
+        and their memory is in a cache. Large new arrays are made when they are needed.
         """
         if any(call.operands is None for call in self._calls):
             return  # which reads values by their slots
+        if is_large and not self._library:
+            self._make_late(result)
         last = {
             slot: place for place, call in enumerate(self._calls) for slot in call.operands or ()
         }
@@ -252,12 +260,22 @@ class Described:
                 if slot not in lasting:
                     places[slot] = free.pop() if free else slot
             slots = tuple(places[slot] for slot in call.slots)
-            if self._is_large:  # of two arrays, the allocator returns the memory to the system
+            if self._most >= _LARGE:  # of two arrays, the allocator gives memory back
                 again = set(slots).difference(call.slots)
                 self._calls += [Call(type(None), (), (), (slot,)) for slot in again]
             self._calls.append(call._replace(operands=operands, slots=slots))
             ended = {*(call.operands or ()), *call.slots}.difference(lasting)
             free += (places[slot] for slot in ended if last.get(slot, place) == place)
+
+    def _make_late(self, result: int) -> None:
+        wanted = {array.slot: array for array in self._new if array.slot != result}
+        calls, self._calls = self._calls, []
+        for call in calls:
+            for array in filter(None, (wanted.pop(slot, None) for slot in call.operands or ())):
+                make = functools.partial(array.make, array.shape, array.dtype, array.order)
+                self._calls.append(Call(make, (), (), (array.slot,)))
+                self._new.remove(array)
+            self._calls.append(call)
 
     def _next(self) -> int:
         self._count += 1
@@ -269,7 +287,8 @@ class Described:
             self._calls.append(Call(made.empty, tuple(map(self._slot_of, given)), (), (slot,)))
             return
         shape = _known(made.extents)
-        self._new.append(New(slot, shape, made.dtype, made.order, made.empty))
+        make: Any = np.empty if self._is_numpys and made.order in ("C", "F") else made.empty
+        self._new.append(New(slot, shape, made.dtype, made.order, make))
         self._layouts[slot] = in_order(shape, made.dtype, made.order)
 
     def _view(self, view: Viewed, slot: int) -> None:

@@ -49,6 +49,7 @@ from kerneltk.fusion.plan.rows import (
     row_definition,
 )
 from kerneltk.fusion.plan.steps import (
+    VIEWS,
     Leaf,
     LibraryCall,
     Operands,
@@ -390,9 +391,8 @@ class Planner:
 
     def _call(self, node: Call) -> None:
         operands, options = self._operands(node), node.options
-        if node.function in ("reshape", "sliding_window_view") and ("copies", True) not in options:
-            written = self._is_written_later(operands.leaves[0, 0, ()])
-            options = (*options, ("copies", written))
+        if node.function in VIEWS and ("copies", True) not in options:
+            options += (("copies", self._is_written_later(operands.leaves[0, 0, ()])),)
         target = Target(self.new_array())
         kernel = LibraryCall(node.function, options)
         self._steps.append(Step(kernel, operands, [target], [node], node.shape))

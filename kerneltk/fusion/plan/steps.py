@@ -317,9 +317,12 @@ def _reshaped(library: Any, shape: Sequence[int], array: Any, copies: bool) -> A
     return found.copy() if copies and library.may_share_memory(found, array) else found
 
 
-def _windows(library: Any, shape: Any, array: Any, copies: bool, **options: Any) -> Any:
-    found = library.lib.stride_tricks.sliding_window_view(array, **options)
-    return found.copy() if copies else found
+def _view(name: str) -> Callable[..., Any]:
+    def view(library: Any, shape: Any, array: Any, copies: bool, **options: Any) -> Any:
+        found = operator.attrgetter(name)(library)(array, **options)
+        return found.copy() if copies else found
+
+    return view
 
 
 def _einsum(library: Any, shape: Any, *arrays: Any, subscripts: str, optimize: bool) -> Any:
@@ -329,6 +332,11 @@ def _einsum(library: Any, shape: Any, *arrays: Any, subscripts: str, optimize: b
 def _histogram(library: Any, shape: Any, *arrays: Any, bins: int, part: int) -> Any:
     array, weights = (*arrays, None)[:2]
     return library.histogram(array, bins, weights=weights)[part]
+
+
+def _packed(library: Any, shape: Any, array: Any, name: str, args: Any, given: Any) -> Any:
+    found = operator.attrgetter(name)(library)(array, *args, **dict(given))
+    return library.concatenate([library.ravel(part) for part in found])
 
 
 def _accumulated(library: Any, shape: Any, array: Any, ufunc: str, axis: int) -> Any:
@@ -387,23 +395,24 @@ def _put(
     return found
 
 
-def _chosen(library: Any, shape: Any, array: Any, *choices: Any) -> Any:
-    if library is not np:  # CuPy takes one array
-        return library.choose(array, library.stack(library.broadcast_arrays(*choices)))
-    return library.asarray(library.choose(array, choices))
+def _chosen(library: Any, shape: Any, array: Any, *choices: Any, mode: str) -> Any:
+    given = choices if library is np else library.stack(library.broadcast_arrays(*choices))
+    return library.asarray(library.choose(array, given, mode=mode))  # CuPy takes one array
 
 
+VIEWS = ("reshape", "diagonal", "sliding_window_view")  # which NumPy has of its argument
 _WORTH = 1 << 15  # elements for which a kernel is faster than NumPy, along the last axis
 _OWN: dict[str, Callable[..., Any]] = {
     "reshape": _reshaped,
     "accumulate": _accumulated,
     "einsum": _einsum,
     "histogram": _histogram,
+    "packed": _packed,
     "indexed": _indexed,
     "put": _put,
     "choose": _chosen,
-    "diagonal": lambda library, shape, array, **options: array.diagonal(**options).copy(),
-    "sliding_window_view": _windows,
+    "diagonal": _view("diagonal"),
+    "sliding_window_view": _view("lib.stride_tricks.sliding_window_view"),
 }
 
 

@@ -18,7 +18,7 @@ from kerneltk.fusion.trace.functions import (
     shape_from,
 )
 from kerneltk.fusion.trace.lazy import Lazy, LazyArray, LazyNumber, plain_number, symbol_of
-from kerneltk.fusion.trace.operations import as_array
+from kerneltk.fusion.trace.operations import as_array, has_lazy, of_list
 from kerneltk.fusion.trace.state import Trace, unsupported, wrong_type, wrong_value
 from kerneltk.fusion.trace.symbols import Symbol, applied
 
@@ -55,8 +55,8 @@ def _empty(trace: Trace, shape: Any, dtype: Any = None, order: Any = "C") -> Any
 
 def _of_array(copies: bool) -> Maker:
     def make(trace: Trace, own: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if args and isinstance(args[0], tuple | list) and _has_lazy(args[0]):
-            args = (_stacked(trace, args[0]), *args[1:])
+        if args and has_lazy(args[0]):
+            args = (of_list(trace, args[0]), *args[1:])
         elif not (args and isinstance(args[0], Lazy)):
             return own(*args, **kwargs)
         return checked_call(functools.partial(convert, trace), own.__name__, args, kwargs)
@@ -68,21 +68,6 @@ def _of_array(copies: bool) -> Maker:
         return array.astype(array.dtype if dtype is None else dtype, copy=bool(copy))
 
     return make
-
-
-def _has_lazy(value: Any) -> bool:
-    if isinstance(value, tuple | list):
-        return any(map(_has_lazy, value))
-    return isinstance(value, Lazy)
-
-
-def _stacked(trace: Trace, value: Any) -> Any:
-    """An array of lists of values, of the dtype that all of them have together."""
-    if isinstance(value, tuple | list):
-        return np.stack([_stacked(trace, item) for item in value])
-    if isinstance(value, LazyNumber):
-        return array_of_number(trace, value, None)
-    return as_array(trace, value if isinstance(value, LazyArray) else np.asarray(value))
 
 
 def _linspace(

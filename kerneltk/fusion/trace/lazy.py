@@ -36,6 +36,7 @@ from kerneltk.fusion.trace.state import (
     wrong_value,
 )
 from kerneltk.fusion.trace.symbols import (
+    Exponent,
     NumberFunction,
     Symbol,
     applied,
@@ -88,7 +89,7 @@ class Lazy:
         raise unsupported(
             "A traced value cannot become a NumPy array: it has no elements before the function "
             "has ended.",
-            "use NumPy's functions on it, or compute this outside of the function.",
+            "use NumPy's functions on it, on 'np.stack(items)' of a list; or compute this outside.",
         )
 
     def __hash__(self) -> int:
@@ -125,11 +126,13 @@ def _kernel_of_cupys(kernel: Any) -> Exception:
 
 def _operator(ufunc: np.ufunc) -> tuple[Binary, Binary]:
     def forward(self: Any, other: Any) -> Any:
-        if _defers(other):
+        if _defers(other) or _repeats(self, other, ufunc):
             return NotImplemented
         return ufunc(self, other)
 
     def backward(self: Any, other: Any) -> Any:
+        if _repeats(self, other, ufunc):
+            return NotImplemented
         return ufunc(other, self)
 
     return forward, backward
@@ -139,8 +142,19 @@ def _defers(other: Any) -> bool:
     return isinstance(other, str | bytes | dict) or other is None
 
 
+def _repeats(self: Any, other: Any, ufunc: np.ufunc) -> bool:
+    """Whether a list is a sequence for an operator of Python's or NumPy's numbers, and no array."""
+    if not isinstance(other, list | tuple | range):
+        return False
+    if type(self) is LazyNumber and not isinstance(self.symbol.value, np.generic):
+        return True
+    return ufunc is np.multiply and (type(self) is LazyNumber or getattr(self, "is_scalar", False))
+
+
 def _comparison(ufunc: np.ufunc) -> Binary:
     def compare(self: Any, other: Any) -> Any:
+        if _repeats(self, other, ufunc):
+            return NotImplemented
         if not _defers(other):
             return ufunc(self, other)
         if isinstance(self, LazyNumber):
@@ -296,11 +310,14 @@ class LazyNumber(Operators):
     def __complex__(self) -> complex:
         if self._is_known:
             return complex(self.trace.guards.value(self.symbol))
-        if not isinstance(self.symbol.value, complex | np.complexfloating):
+        is_complex = isinstance(self.symbol.value, complex | np.complexfloating)
+        if not is_complex and (
+            isinstance(self.symbol.value, int) or not has_argument(self.symbol.expression)
+        ):
             return complex(float(self))
         raise unsupported(
-            "A complex number that is an argument has no value while the function is traced.",
-            "use it as it is.",
+            "A number that is an argument has no complex value while the function is traced.",
+            "write 'a + 1j * b' for 'complex(a, b)'; use a complex number as it is.",
         )
 
     def __iter__(self) -> Any:
@@ -442,9 +459,7 @@ class _Method(NumberFunction):
 def _number_operator(function: Callable[..., Any], own: Binary, swapped: bool) -> Binary:
     def apply(self: LazyNumber, other: Any) -> Any:
         found = self._by(function, other, swapped=swapped)
-        if found is not NotImplemented or isinstance(other, list | tuple):  # which 'n' repeats
-            return found
-        return own(self, other)
+        return own(self, other) if found is NotImplemented else found
 
     return apply
 
@@ -506,7 +521,7 @@ class LazyArray(Operators):
         symbol = symbol_of(other)
         is_special = self.dtype.kind in "bc" and not self.is_scalar
         if is_special and symbol is not None and type(symbol.value) in (int, float):
-            function = self.trace.guards.decide(_Exponent(self.dtype.kind), symbol)
+            function = self.trace.guards.decide(Exponent(self.dtype.kind), symbol)
             if function is not None:
                 return function(self)
         return np.power(self, other)
@@ -913,19 +928,6 @@ class PartStorage(Storage):
         return self._known[1]
 
 
-class _Exponent(NumberFunction):
-    """The function that NumPy's operator has for a power of some kind of number; None for the power
-    itself.
-    """
-
-    __slots__ = ()
-
-    def __call__(self, exponent: Any) -> Any:
-        if self.parts == ("b",):
-            return np.square if type(exponent) is int and exponent == 2 else None
-        return {2: np.square, 0.5: np.sqrt, -1: np.reciprocal}.get(exponent)
-
-
 def size_of(shape: Shape) -> Symbol:
     """How many elements a shape has."""
     return applied(product, *shape) if shape else constant(1)
@@ -984,7 +986,7 @@ def has_arrays(key: Any) -> bool:
     return any(
         (type(item) is LazyArray and item.trace.block is None)  # its class may be an integer's
         or (
-            isinstance(item, Lazy | np.ndarray | list | range | bool | np.bool_ | np.generic)
+            isinstance(item, Lazy | np.ndarray | list | tuple | range | bool | np.generic)
             and not isinstance(item, np.integer | LazyNumber)
         )
         or (hasattr(item, "dtype") and not isinstance(item, np.generic | LazyNumber))

@@ -22,7 +22,7 @@ from kerneltk.fusion.trace.graph import (
     Slice,
     View,
 )
-from kerneltk.fusion.trace.lazy import LazyArray, LazyNumber, symbol_of
+from kerneltk.fusion.trace.lazy import Lazy, LazyArray, LazyNumber, symbol_of
 from kerneltk.fusion.trace.state import (
     Storage,
     Trace,
@@ -110,11 +110,15 @@ def as_operand(trace: Trace, value: Any) -> LazyArray | Symbol:
                 "make it by 'cupy.asarray', or pass it as an argument of the same library.",
             )
         return LazyArray(trace, trace.capture(array, value))
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple | range):
+        if trace.array_type is np.ndarray:
+            return of_list(trace, value)
         raise unsupported(
             "A list of numbers is no operand of a fused function.",
             "make an array of it outside of the function.",
         )
+    if isinstance(value, Lazy):
+        value.refuse()  # type: ignore[attr-defined]
     raise wrong_type(f"An object of type '{type(value).__name__}' is no operand.")
 
 
@@ -125,6 +129,27 @@ def as_array(trace: Trace, value: Any) -> LazyArray:
         return operand
     dtype = np.asarray(operand.value).dtype
     return LazyArray(trace, Storage(trace.scalar(operand, dtype)))
+
+
+def of_list(trace: Trace, value: Any, dtype: Any = None) -> LazyArray:
+    """A list of values as an array of the arguments' library; `dtype` is for one of constants."""
+    if has_lazy(value):
+        stack: Any = np.stack
+        return stack([of_list(trace, item) for item in value])  # type: ignore[no-any-return]
+    if not isinstance(value, tuple | list | range):
+        return as_array(trace, value)
+    library = sys.modules[trace.array_type.__module__.partition(".")[0]]
+    try:
+        return as_array(trace, library.asarray(np.asarray(value, dtype)))
+    except ValueError:
+        raise wrong_value("The lists of an array have different lengths.") from None
+
+
+def has_lazy(value: Any) -> bool:
+    """Whether there are traced values in a list, or in lists of one."""
+    return isinstance(value, tuple | list) and any(
+        isinstance(item, Lazy) or has_lazy(item) for item in value
+    )
 
 
 def kind_of(operand: LazyArray | Symbol) -> Any:

@@ -514,3 +514,17 @@ def broadcast_shapes(guards: Guards, *shapes: tuple[Symbol, ...]) -> tuple[Symbo
             extents.append(met)
         found = tuple(extents)
     return found
+
+
+class Exponent(NumberFunction):
+    """The function that NumPy's operator has for a power of some kind of number; None for the power
+    itself.
+    """
+
+    __slots__ = ()
+
+    def __call__(self, exponent: Any) -> Any:
+        """The function for an exponent."""
+        if self.parts == ("b",):
+            return np.square if type(exponent) is int and exponent == 2 else None
+        return {2: np.square, 0.5: np.sqrt, -1: np.reciprocal}.get(exponent)

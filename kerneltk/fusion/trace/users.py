@@ -256,8 +256,12 @@ def is_called(frame: FrameType) -> bool:
     """Whether the attribute that a frame reads is called at once: ``np.ndarray(shape)``, and not
     ``type(x) is np.ndarray``.
     """
-    code = frame.f_code
-    line, end_line, column, end_column = list(code.co_positions())[frame.f_lasti // 2]
+    return _is_called(frame.f_code, frame.f_lasti // 2)
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_called(code: CodeType, instruction: int) -> bool:
+    line, end_line, column, end_column = list(code.co_positions())[instruction]
     if line is None or end_line is None or end_column is None:
         return False  # compiled without positions
     larger: dict[tuple[int, int], bool] = {}  # the expressions that begin there, by their ends

@@ -420,3 +420,44 @@ def test_large_arrays_are_freed_before_others_are_made() -> None:
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 1.5 * x.nbytes
+
+
+def test_memory_of_arrays_is_kept_for_later_calls() -> None:
+    def program(x: Any, k: Any) -> Any:
+        total = np.zeros(x.shape)
+        total[1:] += np.roll(x, 1, 0)[1:] + k
+        return total, np.roll(x, -1, 1) @ total
+
+    fused, x = kerneltk.fuse(program), np.arange(90_000.0).reshape(300, 300)
+    fused(x, 0.5)
+    results = [fused(x, k + 0.5) for k in range(12)]
+    handler: Any = getattr(np, "_core").multiarray.get_handler_name  # noqa: B009
+    if not isinstance(fused._shortcut, shortcuts.Shortcut):  # with the extension module
+        assert handler(results[0][0]) == "kerneltk"
+    singular = kerneltk.fuse(lambda x: np.linalg.inv(0 * x) + x)
+    for _ in range(3):
+        with pytest.raises(np.linalg.LinAlgError):
+            singular(x)
+    assert handler(np.empty(3)) != "kerneltk"
+    for k, (total, product) in enumerate(results):
+        wanted = program(x, k + 0.5)
+        np.testing.assert_array_equal(total, wanted[0])
+        np.testing.assert_array_equal(product, wanted[1])
+    results[3][0].resize((1200, 300), refcheck=False)
+    np.testing.assert_array_equal(results[3][0][:300], results[3][1] * 0 + program(x, 3.5)[0])
+    del results
+    total, _ = fused(x, 1.5)  # of memory that is not zero
+    np.testing.assert_array_equal(total[0], 0)
+
+
+def test_a_call_of_many_operands_leaves_the_others_to_the_module() -> None:
+    def program(x: Any) -> Any:
+        found = 0 * x
+        for k in range(70):
+            x = x * (x[k:] @ x[: len(x) - k])
+            found += x
+        return found
+
+    fused, x = kerneltk.fuse(program), np.full(80, 0.1)
+    for _ in range(2):
+        np.testing.assert_allclose(fused(x), program(x), rtol=1e-12)

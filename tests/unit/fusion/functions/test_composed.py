@@ -21,11 +21,23 @@ def test_choices() -> None:
             np.select([x > 0, x > 1], [1, y], 2), np.select([v > 0], [x], x.sum()),
             np.take_along_axis(x, np.argsort(x, 0), 0), np.take_along_axis(v, indices, 0),
             np.take_along_axis(x, np.argmax(x, 1)[:, None], 1),
-            np.take_along_axis(x, indices, None),
+            np.take_along_axis(x, indices, None), x[(1, 3), 2:], [1, 2, 3] * v[:3],
+            np.where(x > 0, x, [[1], [2], [3], [4], [5]]), np.outer(v, range(3)) @ (v[0], 1, 2),
+            np.max([x, y], axis=0), np.mean((v, x[1])), np.choose(indices, x[:, :3], mode="clip"),
         ]  # fmt: skip
 
     x = RANDOM.standard_normal((5, 8))
     check(program, x, x.astype("f4"), x[0].copy(), np.array([3, -1, 0]))
+
+
+def test_numbers_repeat_lists() -> None:
+    def program(x: Any, n: Any, k: Any) -> Any:
+        found = np.stack([x] * n + (k * [2 * x]) + [x[:1].repeat(len(x), 0)])
+        return found, x[(0,) * x.ndim] + (n == [n]), x * np.add(k, [1, 2, 3])
+
+    check(program, arrays_of("f4", 2, 3), 2, np.int64(3))
+    with pytest.raises(UnsupportedError, match="no value that 'int'"):
+        kerneltk.fuse(lambda x: x + len([0] * x[0]))(np.arange(3))
 
 
 @pytest.mark.parametrize("dtype", half(["f4", "i2"]))

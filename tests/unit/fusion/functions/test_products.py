@@ -74,13 +74,32 @@ def test_linear_algebra() -> None:
             np.linalg.norm(a, "fro"),
             np.average(a), np.average(a, axis=0, weights=v), np.average(a, weights=a),
             np.sort(a, axis=0),
-            np.argsort(a),
+            np.argsort(a), np.linalg.eigh(a), np.linalg.eigvalsh(a, UPLO="U"), np.linalg.slogdet(a),
+            np.linalg.svd(a[:3], full_matrices=False), np.linalg.svd(a * 1j),
+            np.linalg.qr(a[:, 1:]),
+            np.linalg.svd(a, compute_uv=False), np.linalg.qr(a[:, 1:], "complete"),
+            np.linalg.pinv(a[:2]), np.unravel_index(a.argmax(), a.shape),
         ]  # fmt: skip
 
     half = np.random.default_rng(1).random((4, 4))
     check(program, half @ half.T + np.eye(4), half[0] + 0.5, tolerance=1e-9)
     check(lambda x: (np.linalg.norm(x), np.linalg.norm(x, axis=0)), arrays_of("i4", 3, 4))
     check(lambda x: np.linalg.norm(x), arrays_of("c8", 3, 4), tolerance=1e-6)
+
+
+def test_fourier_transforms() -> None:
+    def program(x: Any, n: Any) -> Any:
+        found = np.fft.rfft(x)
+        return [
+            found, np.fft.irfft(found, n), np.fft.irfft(found), np.fft.fft(x, 3, axis=0),
+            np.fft.ifft(x, norm="ortho"), np.fft.hfft(x), np.fft.ihfft(x), np.fft.fft2(x),
+            np.fft.rfftn(x, (2, 5), (1, 0)), np.fft.irfft2(found), np.fft.ifftn(x, axes=(0,)),
+            np.fft.fftshift(x), np.fft.ifftshift(x, 1) * np.fft.fftfreq(x.shape[1]),
+            np.real(np.fft.ifft(np.fft.fft(x) * np.exp(-1j * np.arange(x.shape[1])))),
+        ]  # fmt: skip
+
+    for dtype in ("f4", "f8"):
+        check(program, arrays_of(dtype, 4, 7), 7, tolerance=1e-5)
 
 
 @pytest.mark.parametrize(
