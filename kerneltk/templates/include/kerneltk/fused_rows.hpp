@@ -319,7 +319,7 @@ class fused_row : public thread_slots<ITEMS, 1> {
     static __device__ __forceinline__ void load_vector(row_elements<T, ITEMS>& to, const T* own,
                                                        int k, bool is_there) {
         const T* const at = BACK ? own - step_to(k) - (VECTOR - 1) : own + step_to(k);
-        using word = chunk<row_chunk<T>(VECTOR)>;
+        using word = typename chunk<row_chunk<T>(VECTOR)>::type;
         alignas(16) slot<T> vector[VECTOR];
 #pragma unroll
         for (int w = 0; w < VECTOR * sizeof(T) / sizeof(word); ++w)

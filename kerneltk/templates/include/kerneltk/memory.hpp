@@ -13,7 +13,7 @@ struct chunk
 template <int CHUNK, int BYTES>
 __device__ __forceinline__ void copy(void* to, const void* from) {
     static_assert(BYTES % CHUNK == 0, "whole chunks");
-    using word = chunk<CHUNK>;
+    using word = typename chunk<CHUNK>::type;
 #pragma unroll
     for (int k = 0; k < BYTES / CHUNK; ++k)
         static_cast<word*>(to)[k] = static_cast<const word*>(from)[k];
@@ -24,7 +24,7 @@ __device__ __forceinline__ void copy(void* to, const void* from) {
 template <int CHUNK, int BYTES>
 __device__ __forceinline__ void fetch(void* to, const void* from) {
     static_assert(BYTES % CHUNK == 0, "whole chunks");
-    using word = chunk<CHUNK>;
+    using word = typename chunk<CHUNK>::type;
 #pragma unroll
     for (int k = 0; k < BYTES / CHUNK; ++k)
         static_cast<word*>(to)[k] = __ldg(static_cast<const word*>(from) + k);
