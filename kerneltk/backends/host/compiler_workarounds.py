@@ -1,15 +1,13 @@
 """Miscompilations and internal errors of g++ 12, and what avoids them.
 
-Three of its optimizations change a result. What turns the first two off costs speed, so g++ writes
-down its intermediate representation (GIMPLE) as it compiles, and only a unit in which they may have
-taken place is compiled again.
+Two of its optimizations change a result. What turns them off costs speed, so g++ writes down its
+intermediate representation (GIMPLE) as it compiles, and only a unit in which they may have taken
+place is compiled again.
 
 - ``(double)(int)x`` becomes ``trunc(x)`` under ``-fno-trapping-math``. It keeps the sign of what
   becomes zero, and numbers that the integer does not hold. Mended by ``-ftrapping-math``.
 - ``(double)(float)x`` loses its rounding where the SLP vectorizer makes a vector of two that stand
   side by side. Mended by ``-fno-tree-slp-vectorize``.
-- Differences and sums that alternate, as of complex products, are contracted to fused operations
-  under ``-ffp-contract=off`` too. Mended by leaving those operations out of the instruction set.
 
 Where g++ ends with an internal error, most often a vectorizer's, the unit is compiled again
 with less of the vectorizers, and at last with few optimizations.
@@ -25,8 +23,6 @@ _OPTIMIZED = "unit.optimized"  # as it becomes machine code
 _BEFORE_SLP = "unit.before_slp"
 _TRAPPING, _NOT_TRAPPING = "-ftrapping-math", "-fno-trapping-math"
 _NO_SLP = "-fno-tree-slp-vectorize"
-# Without these g++ on x86 fuses products and sums all the same.
-UNCONTRACTED_OPTIONS = ("-mno-fma", "-mno-fma4", "-mno-avx512f")
 _SIMPLER = (_NO_SLP, "-fno-tree-vectorize", "-O1")  # the last one wins over others of its kind
 
 # The internal function, and what x86's vectors have for it. A program's own `trunc` that is

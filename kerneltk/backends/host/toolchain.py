@@ -393,9 +393,8 @@ def _backend_options(
         # The vector functions that came later: atan, tan, tanh, log2, erf and others.
         options += ["-DKERNELTK_LIBMVEC_235"] if _glibc_version() >= (2, 35) else []
     if x86 and compiler.family == "gcc" and not _is_fused(own):
-        from kerneltk.backends.host import compiler_workarounds
-
-        options += compiler_workarounds.UNCONTRACTED_OPTIONS
+        # g++ fuses products with sums that alternate with differences under -ffp-contract=off, too.
+        options += ["-mno-fma", "-mno-fma4", "-mno-avx512f"]
     if is_raw and compiler.family != "gcc":
         # Zig defines it where it optimises; assertions of device code are there unless it is asked
         # for.
