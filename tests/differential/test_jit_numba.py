@@ -519,7 +519,8 @@ def kinds_in_turn(x, index, y):
         for _ in range(2):
             u += 1
         if u > 3:
-            u = -u
+            u = -u - 1
+            u = u + 1
         u = x[u] * 0.5
         t += u
     for j in range(4):
