@@ -514,6 +514,7 @@ def kinds_in_turn(x, index, y):
     t = k = cuda.grid(1)
     t = index[t]
     t = x[t]
+    assert t < 90
     for j in range(3):
         u = index[j]
         for _ in range(2):
@@ -540,6 +541,9 @@ def test_a_variable_has_values_of_different_kinds_in_turn(backend: Any) -> None:
     kinds_in_turn[1, 4](x, index, y)
     halves = 0.5 * (3**2 + 4**2 + 3**2)  # of x[-5], x[3] and x[-4]
     assert (backend.asnumpy(y) == np.array([9 + 16, 1 + 25, 4 + 36, 49]) + halves + 1).all()
+    if backend.name == "host":
+        with pytest.raises(LaunchError, match="'t < 90' failed"):
+            kinds_in_turn[1, 4](x * 100, index, y)
 
 
 class Colour(enum.Enum):

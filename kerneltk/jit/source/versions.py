@@ -27,6 +27,9 @@ def with_versions(node: FunctionNode) -> FunctionNode:
     node = copy.deepcopy(node)
     if isinstance(node, ast.Lambda):
         return node
+    for part in _nodes(node.body, ast.Assert):  # which shows the user's names
+        shown = ast.Constant(ast.unparse(part.test))
+        part.msg = part.msg or ast.copy_location(shown, part.test)
     kept = {name.id for part in _nodes(node.body, _KEEPING) for name in _nodes([part], ast.Name)}
     kept |= {part.name for part in _nodes(node.body, (ast.MatchAs, ast.FunctionDef))}
     given = {argument.arg for argument in parameters_of(node)}
