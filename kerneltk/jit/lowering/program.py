@@ -167,6 +167,7 @@ def _message_of(low: FunctionBuilder, node: ast.expr) -> tuple[str, list[ir.Stat
         raise low.refuse(
             "The message of 'assert' or 'raise' must be a constant or a formatted string.",
             low.span(node),
+            "write 'f\"... {value}\"'.",
         )
     return str(found.value), []
 
@@ -206,14 +207,16 @@ def _raise_statement(low: FunctionBuilder, node: ast.Raise) -> bool:
     given = made.args if isinstance(made, ast.Call) else []
     kind = made.func if isinstance(made, ast.Call) else made
     found = evaluation.evaluate(low, kind) if kind is not None else None
-    name = getattr(getattr(found, "value", None), "__name__", "")
-    if not name or len(given) > 1 or getattr(made, "keywords", None):
+    raised: Any = getattr(found, "value", None)
+    is_class = isinstance(raised, type) and issubclass(raised, BaseException)
+    if not is_class or len(given) > 1 or getattr(made, "keywords", None):
         raise low.refuse(
             "'raise' takes the class of an exception, with a message or without.",
             low.span(node),
             "write 'raise ValueError(\"message\")'.",
         )
     message, printed = _message_of(low, given[0]) if given else ("", [])
+    name = raised.__name__
     return _fail_always(low, f"{name}: {message}" if given else name, printed, low.span(node))
 
 

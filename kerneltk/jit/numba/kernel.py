@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, KernelToolkitError
+from kerneltk.interop.protocols import member
 from kerneltk.interop.streams import stream_in_brackets
 from kerneltk.jit.frontends.rawkernel import (
     Configured,
@@ -60,7 +61,7 @@ class CudaDispatcher(JitDispatcher):
         if (
             not host
             or self._records
-            or not any(hasattr(value, "__cuda_array_interface__") for value in args)
+            or all(member(value, "__cuda_array_interface__") is None for value in args)
             # Copies would lose a write to a read-only array, and one to an array that overlaps.
             or not all(value.flags.writeable for value in host.values())
             or any(np.may_share_memory(*pair) for pair in combinations(host.values(), 2))

@@ -1,7 +1,7 @@
 """A name of its own for each value that a variable has one after the other, as in numba's SSA form.
 
 In ``t = index[i]; t = x[t]`` the two values have one name, and need no common type. A value ends at
-the next assignment in the same block. The last one of a block keeps its name: it may be read
+the next assignment in the same block. The last one of a block keeps its name where it may be read
 behind the block.
 """
 
@@ -27,6 +27,9 @@ def with_versions(node: FunctionNode) -> FunctionNode:
     node = copy.deepcopy(node)
     if isinstance(node, ast.Lambda):
         return node
+    for part in _nodes(node.body, ast.Assert):  # which shows the user's names
+        shown = ast.Constant(ast.unparse(part.test))
+        part.msg = part.msg or ast.copy_location(shown, part.test)
     kept = {name.id for part in _nodes(node.body, _KEEPING) for name in _nodes([part], ast.Name)}
     kept |= {part.name for part in _nodes(node.body, (ast.MatchAs, ast.FunctionDef))}
     given = {argument.arg for argument in parameters_of(node)}
@@ -36,17 +39,21 @@ def with_versions(node: FunctionNode) -> FunctionNode:
         blocks += [b for b in (getattr(part, "body", ()), getattr(part, "orelse", ())) if b]
     for block in reversed(blocks):
         for name in sorted({n.id for n in _nodes(block, ast.Name)} - kept):
-            _split_block(block, name, block is node.body, name in given, taken)
+            _split_block(block, name, node.body, name in given, taken)
     return node
 
 
 def _split_block(
-    block: list[Any], name: str, is_whole: bool, is_given: bool, taken: set[str]
+    block: list[Any], name: str, body: list[Any], is_given: bool, taken: set[str]
 ) -> None:
-    """Rename all but one of the values that the statements of a block assign to a name."""
+    """Rename all but one of the values that the statements of a block assign to a name; all where
+    only these and what follows them use it.
+    """
     begins = [k for k, statement in enumerate(block) if _assigns(statement, name)]
     if not begins:
         return
+    own = _uses([*block[begins[0]].targets, *block[begins[0] + 1 :]], name)
+    is_whole = block is body or len(own) == len(_uses(body, name))
     values = list(zip(begins, [*begins[1:], len(block)], strict=True))
     if is_whole:  # nothing reads what is behind; a parameter keeps its name
         values = values[not (is_given or _uses(block[: begins[0]], name)) :]
