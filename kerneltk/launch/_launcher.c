@@ -30,7 +30,6 @@
 #define MOST_KNOWN 16384 /* plans, by what arrays are */
 #define MOST_HELD (64ll << 20) /* bytes of blocks that they may keep */
 #define KNOWN_SHAPES 4   /* of launches, in a plan */
-#define VARYING (-1)
 #define LEGACY_STREAM 1 /* CUDA's handle of the default stream, as 0 is */
 #define QUIET (1ll << 62) /* see `kerneltk.backends.base` */
 

@@ -211,13 +211,7 @@ static int launch_now(Launcher *l, const struct launch *launch) {
 }
 
 /* See `kerneltk.interop.exchange.Maker`. */
-enum { MAKER, ARGUMENTS, WORDS, QUICK, QUICK_ARGUMENTS, MAKER_ITEMS };
-
-static int is_maker(PyObject *maker) {
-    return PyTuple_Check(maker) && PyTuple_GET_SIZE(maker) == MAKER_ITEMS &&
-           PyTuple_Check(PyTuple_GET_ITEM(maker, ARGUMENTS)) && PyDict_Check(PyTuple_GET_ITEM(maker, WORDS)) &&
-           PyTuple_Check(PyTuple_GET_ITEM(maker, QUICK_ARGUMENTS));
-}
+enum { MAKER, ARGUMENTS, WORDS, QUICK, QUICK_ARGUMENTS };
 
 static PyObject *make_foreign(PyObject *maker, int is_intercepted) {
     PyObject *quick = PyTuple_GET_ITEM(maker, QUICK);
@@ -240,10 +234,6 @@ static PyObject *makers_of(Launcher *l, const struct call *c, Plan *p) {
     for (int k = 0; makers && k < l->output_count; ++k) {
         PyObject *dtype = PyTuple_GET_ITEM(p->row, 11 + 2 * k);
         PyObject *maker = PyObject_CallFunctionObjArgs(c->library->maker, p->shape, dtype, p->order, device, NULL);
-        if (maker && !is_maker(maker)) {
-            Py_CLEAR(maker);
-            PyErr_SetString(PyExc_TypeError, "no maker of arrays");
-        }
         if (!maker) {
             Py_CLEAR(makers);
             break;

@@ -2,16 +2,11 @@
  * allocator gives them back, and each page of new memory is a fault (.2 to 1 us), which takes longer than a kernel's
  * work on it. NumPy's arrays know their allocator (NEP 49). */
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
-
 #define LEAST_KEPT (4 << 10) /* bytes */
 #define MOST_KEPT (16ll << 20)
 #define ALL_KEPT (64ll << 20)
 #define KEPT_BLOCKS 128
 #define HEADER 48 /* in front of an array, with its size: large blocks of glibc begin 16 bytes behind a page */
-#define HUGE_FROM (4ll << 20)
 
 /* As `PyDataMem_Handler` of NumPy's. */
 struct memory_handler {
@@ -23,6 +18,8 @@ struct memory_handler {
     void *(*resize)(void *, void *, size_t);
     void (*release)(void *, void *, size_t);
 };
+
+static struct memory_handler *numpys; /* the default one, which has the memory */
 
 static struct {
     char lock;
@@ -63,13 +60,8 @@ static char *taken_block(size_t size) {
 
 static void *array_memory(void *context, size_t size) {
     char *block = taken_block(size);
-    if (!block && size < SIZE_MAX - HEADER && (block = malloc(size + HEADER))) {
+    if (!block && size < SIZE_MAX - HEADER && (block = numpys->allocate(numpys->context, size + HEADER)))
         *size_in(block) = size;
-#if defined(__linux__)
-        uintptr_t page = ((uintptr_t)block + 4095) & ~(uintptr_t)4095; /* as NumPy asks for huge pages */
-        if (size >= HUGE_FROM) madvise((void *)page, size - 4096, MADV_HUGEPAGE);
-#endif
-    }
     return block ? block + HEADER : NULL;
 }
 
@@ -77,23 +69,21 @@ static void *clear_memory(void *context, size_t count, size_t size) {
     if (size && count > (SIZE_MAX - HEADER) / size) return NULL;
     char *block = taken_block(count * size);
     if (block) return memset(block + HEADER, 0, count * size);
-    block = calloc(1, count * size + HEADER);
+    block = numpys->clear(numpys->context, 1, count * size + HEADER);
     if (block) *size_in(block) = count * size;
     return block ? block + HEADER : NULL;
 }
 
+static void free_block(char *block) { numpys->release(numpys->context, block, *size_in(block) + HEADER); }
+
 static void release_memory(void *context, void *memory, size_t size) {
-    char *block = memory ? (char *)memory - HEADER : NULL, *older = NULL;
-    if (!block || !is_kept_size(*size_in(block)) || !lock_kept()) {
-        free(block);
+    if (!memory) return;
+    char *block = (char *)memory - HEADER;
+    if (!is_kept_size(*size_in(block)) || !lock_kept()) {
+        free_block(block);
         return;
     }
-    for (;;) {
-        int is_full = kept.count == KEPT_BLOCKS || kept.total + *size_in(block) > ALL_KEPT;
-        if (!is_full) break;
-        older = remove_kept(0);
-        free(older);
-    }
+    while (kept.count == KEPT_BLOCKS || kept.total + *size_in(block) > ALL_KEPT) free_block(remove_kept(0));
     kept.total += *size_in(block);
     kept.blocks[kept.count++] = block;
     unlock_kept();
@@ -101,7 +91,8 @@ static void release_memory(void *context, void *memory, size_t size) {
 
 static void *resize_memory(void *context, void *memory, size_t size) {
     if (!memory) return array_memory(context, size);
-    char *block = size < SIZE_MAX - HEADER ? realloc((char *)memory - HEADER, size + HEADER) : NULL;
+    char *block = (char *)memory - HEADER;
+    block = size < SIZE_MAX - HEADER ? numpys->resize(numpys->context, block, size + HEADER) : NULL;
     if (block) *size_in(block) = size;
     return block ? block + HEADER : NULL;
 }
@@ -137,9 +128,9 @@ static PyObject *keep_memory(void) {
     if (!handlers.is_known) find_handlers();
     PyObject *before = handlers.own ? handlers.get() : NULL;
     struct memory_handler *known = before ? PyCapsule_GetPointer(before, "mem_handler") : NULL;
-    int is_default = known && !strcmp(known->name, "default_allocator");
+    if (!numpys && known && !strcmp(known->name, "default_allocator")) numpys = known;
     Py_XDECREF(before);
-    before = is_default ? handlers.set(handlers.own) : NULL;
+    before = known && known == numpys ? handlers.set(handlers.own) : NULL;
     if (!before) PyErr_Clear();
     return before;
 }

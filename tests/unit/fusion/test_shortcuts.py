@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import dataclasses
 import fractions
 import tracemalloc
@@ -448,6 +449,36 @@ def test_memory_of_arrays_is_kept_for_later_calls() -> None:
     del results
     total, _ = fused(x, 1.5)  # of memory that is not zero
     np.testing.assert_array_equal(total[0], 0)
+
+
+def test_another_allocator_of_numpys_is_left_in_place() -> None:
+    module: Any = getattr(np, "_core").multiarray  # noqa: B009
+    of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
+    made = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+    set_type = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)
+    address = of(("PyCapsule_GetPointer", ctypes.pythonapi))
+    capsule = made(("PyCapsule_New", ctypes.pythonapi))
+    functions = (ctypes.c_void_p * 306).from_address(
+        address(module._multiarray_umath._ARRAY_API, None)
+    )
+    set_handler = set_type(functions[304])
+    default = ctypes.PYFUNCTYPE(ctypes.py_object)(functions[305])()
+    name, size = b"mem_handler", 127 + 1 + 5 * ctypes.sizeof(ctypes.c_void_p)
+    fused, x = kerneltk.fuse(lambda x: np.roll(x, 1, 0) @ x), np.ones((300, 300))
+    results = [fused(x) for _ in range(3)]
+    copy = ctypes.create_string_buffer(ctypes.string_at(address(default, name), size), size)
+    before = set_handler(capsule(ctypes.addressof(copy), name, None))
+    try:
+        results += [fused(x) for _ in range(3)]
+        assert module.get_handler_name(results[-1]) == "default_allocator"  # of the same name
+    finally:
+        set_handler(before)
+    results.append(fused(x))
+    if not isinstance(fused._shortcut, shortcuts.Shortcut):  # with the extension module
+        assert module.get_handler_name(results[-1]) == "kerneltk"
+    for result in results:
+        np.testing.assert_array_equal(result, 300)
+    del result, results  # before the copy of the handler, which has freed some
 
 
 def test_a_call_of_many_operands_leaves_the_others_to_the_module() -> None:
