@@ -272,7 +272,7 @@ def named_options(
 
 def names_standard(options: Iterable[str]) -> bool:
     """Return whether options name a version of C++."""
-    return any(option.lstrip("-").startswith("std") for option in options)
+    return any(option.startswith(("-std", "--std")) for option in options)
 
 
 # -- properties of a backend -----------------------------------------------------------------------

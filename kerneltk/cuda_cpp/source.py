@@ -715,7 +715,8 @@ class RawSource:
         # Object codes that are linked to one another must not share a name.
         own = f"{zlib.crc32(repr((self.code, self.options)).encode()):08x}_"
         by_nvcc = self.compiler == "nvcc"
-        has_weak = any("weak" in source.code for source in (self, *self.included))
+        codes = (source.code for source in (self, *self.included))
+        has_weak = any("weak" in text for text in (*codes, *self.options))
         lines, exports, reflected = lines_for_gpus(
             requests, own, by_nvcc=by_nvcc, has_weak=has_weak
         )

@@ -446,7 +446,7 @@ def _link_inputs(compiler: Compiler) -> tuple[str, ...]:
     return ("-Wl,--as-needed", *paths, *(() if compiler.family == "zig" else ("-lgcc",)))
 
 
-_STANDARDS = {"03": "17", "11": "17", "14": "17", "17": "17", "20": "20", "23": "2b"}
+_STANDARDS = {"98": "17", "03": "17", "11": "17", "14": "17", "17": "17", "20": "20", "23": "2b"}
 _TAKES_VALUE = {
     "-D": "-D",
     "--define-macro": "-D",

@@ -915,7 +915,7 @@ class Emitter:
         texts = [self._function_text(function) for function in self._program.functions]
         heads = [f"{self._head(f)};" for f in self._program.functions if f.is_recursive]
         if heads:
-            self.headers["jit_depth.hpp"] = None
+            self.headers["jit_assert.hpp"] = None
         return "\n\n".join([*self.declarations, *self._constants, *heads, *texts])
 
 

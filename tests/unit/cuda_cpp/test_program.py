@@ -329,9 +329,11 @@ def test_pointers_to_templates_that_nvrtc_finds() -> None:
     code, names = f"{code} template <int> __global__ void g() {{}}", [*names, "&g<1>"]
     symbols = kerneltk.RawModule(code=code, name_expressions=names).compile_for("sm_90").symbols
     assert [symbol for _, symbol in symbols] == ["_Z1fIiEvPT_", "_Z1fIiEvPT_", "_Z1gILi1EEvv"]
-    weak = "template <int> __global__ __attribute__((weak)) void g() {}"
-    symbols = kerneltk.RawModule(code=weak, name_expressions=["g<1>"]).compile_for("sm_90").symbols
-    assert symbols == (("g<1>", "_Z1gILi1EEvv"),)
+    word = "__attribute__((weak))"
+    for given, options in ((word, ()), ("WEAK", (f"-DWEAK={word}",))):
+        weak = f"template <int> __global__ {given} void g() {{}}"
+        module = kerneltk.RawModule(code=weak, name_expressions=["g<1>"], options=options)
+        assert module.compile_for("sm_90").symbols == (("g<1>", "_Z1gILi1EEvv"),)
 
 
 @pytest.mark.parametrize("target", ["sm_90", "compute_90"])

@@ -113,8 +113,8 @@ def compiled(compiler: str, directory: Path) -> Compiled:
     words += "struct alignas(16) float4 { float x, y, z, w; };"
     words += "struct alignas(2) uchar2 { unsigned char x, y; }; struct dim3 { unsigned x, y, z; };"
     source = directory / f"{compiler}.cpp"
-    defines = "".join(f"#define {name} 1 +\n" for name in HOSTILE)
-    undefines = "".join(f"#undef {name}\n" for name in HOSTILE)
+    defines = "".join(f"#define {name} 1 +\n" for name in HOSTILE) + "#define bool int\n"
+    undefines = "".join(f"#undef {name}\n" for name in (*HOSTILE, "bool"))
     head = f"{defines}#include <kerneltk/reflect.hpp>\n{undefines}{words}"
     source.write_text(head + TEXT + TAIL)
     command = {"g++": ["g++"], "zig": [*toolchain_zig()]}[compiler]

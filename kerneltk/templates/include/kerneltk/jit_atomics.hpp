@@ -101,7 +101,7 @@ __device__ inline T atomic_dec(T* p, T value) {
 #define KERNELTK_JIT_BITWISE(name, function)                                                      \
     template <class T>                                                                            \
     __device__ inline T name(T* p, T value) {                                                     \
-        using word = unsigned_of<T>;                                               \
+        using word = unsigned_of<T>;                                                              \
         return static_cast<T>(function(as_unsigned(p), static_cast<word>(value)));                \
     }
 KERNELTK_JIT_BITWISE(atomic_and, atomicAnd)

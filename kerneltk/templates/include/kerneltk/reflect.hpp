@@ -64,7 +64,7 @@ template <class _kt_T> struct _kt_place {
         enum : _kt_u32 { _kt_value = _kt_number };    \
     };
 _KT_REFLECT_PLACE(1, void)
-_KT_REFLECT_PLACE(2, bool)
+_KT_REFLECT_PLACE(2, decltype(!0))  // old C has -Dbool=int
 _KT_REFLECT_PLACE(3, char)
 _KT_REFLECT_PLACE(4, signed char)
 _KT_REFLECT_PLACE(5, unsigned char)
@@ -78,6 +78,7 @@ _KT_REFLECT_PLACE(12, long long)
 _KT_REFLECT_PLACE(13, unsigned long long)
 _KT_REFLECT_PLACE(14, float)
 _KT_REFLECT_PLACE(15, double)
+#undef _KT_REFLECT_PLACE
 // A place, with a bit each for what it points to; zero for all other types.
 template <class _kt_T, _kt_u32 _kt_bits = 64> struct _kt_pointer_code {
     enum : _kt_u32 { _kt_value = _kt_place<_kt_T>::_kt_value ? _kt_place<_kt_T>::_kt_value | _kt_bits : 0 };

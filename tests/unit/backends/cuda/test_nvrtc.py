@@ -99,6 +99,7 @@ def test_where_headers_are_looked_for(
     ("chosen", "own", "kept"),
     [((), (), True), (("-w",), ("-w",), True), (("--std=c++20",), ("--std=c++20",), False),
      (("--std", "c++20"), ("--std=c++20",), False), (("-DN=std",), ("-DN=std",), True),
+     (("-D", "std=1"), ("-D", "std=1"), True),
      (("-std=c++14", "-w"), ("-w", "-Dregister="), True),
      (("--std", "c++11"), ("-Dregister=",), True)],
 )  # fmt: skip

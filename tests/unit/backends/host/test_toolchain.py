@@ -322,7 +322,7 @@ def test_a_static_variable_of_a_function_needs_a_constant() -> None:
 
 
 @pytest.mark.parametrize(("options", "expected"), [
-    (("-std=c++11", "--std=c++17", "--std=c++23"), ("-std=c++17", "-std=c++17", "-std=c++2b")),
+    (("-std=c++98", "-std=c++11", "--std=c++23"), ("-std=c++17", "-std=c++17", "-std=c++2b")),
     (("-DN=3", "-D", "M=a b", "--define-macro=K"), ("-DN=3", "-DM=a b", "-DK")),
     (("-UN", "--undefine-macro=M"), ("-UN", "-UM")),
     (("-I/a", "-I", "/b", "--include-path=/c"), ("-I/a", "-I/b", "-I/c")),
