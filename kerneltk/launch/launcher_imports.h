@@ -18,6 +18,7 @@ struct importer {
     intptr_t (*stream_function)(void);
     int (*pointer_attribute)(void *found, int attribute, uintptr_t address);
     PyObject *current_device; /* None: there is one */
+    int (*read_context)(void **context), (*make_current)(void *context); /* NULL then */
 };
 
 /* They are never forgotten: the count is written last. */
@@ -34,8 +35,32 @@ static const struct importer *importer_of(PyTypeObject *kind, PyObject *own_kind
     return NULL;
 }
 
+/* What a library does may make another device current: the context before it, and that made current again. */
+static void *current_context(const struct importer *i) {
+    void *context = NULL;
+    if (i->read_context) i->read_context(&context);
+    return context;
+}
+
+static void restore_context(const struct importer *i, void *before) {
+    if (current_context(i) != before) i->make_current(before);
+}
+
+static void release_import(View *view) {
+    void *before = current_context(view->importer);
+    Py_CLEAR(view->made);
+    Py_CLEAR(view->of);
+    Py_CLEAR(view->whole);
+    restore_context(view->importer, before);
+}
+
 /* The backend's own array for one of another library's. */
-static PyObject *take_import(const View *view) { return PyObject_CallOneArg(view->importer->take, view->whole); }
+static PyObject *take_import(const View *view) {
+    void *before = current_context(view->importer);
+    PyObject *taken = PyObject_CallOneArg(view->importer->take, view->whole);
+    restore_context(view->importer, before);
+    return taken;
+}
 
 static int own_by(View *view, PyObject *object) { return (view->of = object) != NULL; }
 
@@ -134,7 +159,9 @@ static PyObject *import_view(const struct importer *i, PyObject *value) {
     view->whole = Py_NewRef(value);
     view->array.is_foreign = view->array.unit = 1;
     int64_t device = 0;
+    void *before = current_context(i);
     int done = i->device_type ? read_capsule(i, view) : read_interface(i, view);
+    restore_context(i, before);
     if (done && i->current_device != Py_None)
         done = take_integer(PyObject_CallNoArgs(i->current_device), &device) && device == view->array.device;
     if (done && !view->array.address && bytes_of(&view->array)) done = 0;
@@ -170,7 +197,9 @@ static PyObject *given_back(const struct importer *i, PyObject *result, PyObject
             if (given[k] == result) return result;
             if (is_imported(given[k]) && ((View *)given[k])->made == result) back = Py_NewRef(((View *)given[k])->whole);
         }
+        void *before = current_context(i);
         if (!back) back = PyObject_CallOneArg(i->convert, result);
+        restore_context(i, before);
     }
     Py_DECREF(result);
     return back;
@@ -189,18 +218,20 @@ static int keep_imports(const struct importer *i, PyObject *const *values, Py_ss
 }
 
 PyDoc_STRVAR(add_importer_doc, "add_importer(kind, own_kind, device_type, take, convert, keep, dtypes, dtype_of, stream, "
-                               "attribute, current_device)\n--\n\nTake arrays of a type; see `kerneltk.interop.exchange`.");
+                               "attribute, current_device, read_context, make_current)\n--\n\nTake arrays of a type; see `kerneltk.interop.exchange`.");
 
 static PyObject *add_importer(PyObject *module, PyObject *args) {
     struct importer new = {0};
-    unsigned long long stream, attribute;
+    unsigned long long stream, attribute, read_context, make_current;
     (void)module;
-    if (!PyArg_ParseTuple(args, "O!OiOOOOOKKO", &PyType_Type, &new.kind, &new.own_kind, &new.device_type, &new.take,
+    if (!PyArg_ParseTuple(args, "O!OiOOOOOKKOKK", &PyType_Type, &new.kind, &new.own_kind, &new.device_type, &new.take,
                           &new.convert, &new.keep, &new.dtypes, &new.library.dtype_of, &stream, &attribute,
-                          &new.current_device))
+                          &new.current_device, &read_context, &make_current))
         return NULL;
     new.stream_function = (intptr_t(*)(void))(uintptr_t)stream;
     new.pointer_attribute = (int (*)(void *, int, uintptr_t))(uintptr_t)attribute;
+    new.read_context = (int (*)(void **))(uintptr_t)read_context;
+    new.make_current = (int (*)(void *))(uintptr_t)make_current;
     if (importer_count == MOST_IMPORTERS || (!new.device_type && !attribute)) Py_RETURN_FALSE;
     Py_INCREF(args);
     importers[importer_count] = new;

@@ -30,6 +30,7 @@ typedef struct {
 
 static PyTypeObject *viewing_type, *view_type;
 static PyObject *take_import(const View *view);
+static void release_import(View *view);
 
 static int is_view(const PyObject *value) { return Py_IS_TYPE(value, view_type); }
 
@@ -89,6 +90,7 @@ static PyObject *make_view(Viewing *of, PyObject *whole) {
 
 static void view_dealloc(View *view) {
     PyTypeObject *type = Py_TYPE(view);
+    if (view->importer) release_import(view);
     Py_XDECREF(view->of);
     Py_XDECREF(view->whole);
     Py_XDECREF(view->made);

@@ -347,8 +347,8 @@ def test_numbas_arrays_go_to_numbas_stream(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     gpu.stream_function = address_of(current_stream)
-    functions = gpu.stream_function, address_of(attribute), None, None
-    monkeypatch.setattr(CudaBackend, "import_functions", lambda self: functions)
+    functions = gpu.stream_function, address_of(attribute), None, 0, 0
+    monkeypatch.setattr(CudaBackend, "import_functions", lambda self: (None, functions))
     launch, size, imported = make(), size_of_output(make), []
     known = foreign_arrays._import_numba
 
