@@ -626,7 +626,10 @@ def _to_jax(array: Any) -> Any:
             "  Hint: declare a dtype of 32 bits, or set the option."
         )
     if isinstance(array, np.ndarray) and array.dtype.kind == "V":  # one that NumPy has not
-        return jax.numpy.asarray(array)
+        return jax.device_put(array, jax.devices("cpu")[0])
+    flags = array.flags
+    if not (flags.c_contiguous or flags.f_contiguous) or not getattr(flags, "writeable", True):
+        array = array.copy()  # JAX takes no such views
     return attempt(array, "__dlpack__", lambda: jax.dlpack.from_dlpack(array))
 
 
