@@ -38,20 +38,12 @@ static const struct importer *importer_of(PyTypeObject *kind, PyObject *own_kind
 /* What a library does may make another device current: the context before it, and that made current again. */
 static void *current_context(const struct importer *i) {
     void *context = NULL;
-    if (i->read_context) i->read_context(&context);
+    if (i && i->read_context) i->read_context(&context);
     return context;
 }
 
 static void restore_context(const struct importer *i, void *before) {
     if (current_context(i) != before) i->make_current(before);
-}
-
-static void release_import(View *view) {
-    void *before = current_context(view->importer);
-    Py_CLEAR(view->made);
-    Py_CLEAR(view->of);
-    Py_CLEAR(view->whole);
-    restore_context(view->importer, before);
 }
 
 /* The backend's own array for one of another library's. */
@@ -66,20 +58,27 @@ static int own_by(View *view, PyObject *object) { return (view->of = object) != 
 
 static int is_imported(const PyObject *value) { return is_view(value) && ((const View *)value)->importer; }
 
+/* Room for extents and strides; 0 where there is none. */
+static int make_room(View *view, int count) {
+    view->numbers = PyMem_Calloc(2 * (size_t)count + 1, sizeof *view->numbers);
+    view->array.ndim = count;
+    view->array.shape = view->numbers;
+    view->array.strides = view->numbers + count;
+    return view->numbers != NULL;
+}
+
 /* Stores extents, and strides in bytes, which may be None; 0 where they are others than a protocol's. */
 static int read_extents_of(View *view, PyObject *shape, PyObject *strides) {
     if (!PyTuple_CheckExact(shape) || PyTuple_GET_SIZE(shape) > MOST_LEAVES) return 0;
-    int count = view->array.ndim = (int)PyTuple_GET_SIZE(shape);
+    int count = (int)PyTuple_GET_SIZE(shape);
     if (strides && strides != Py_None && (!PyTuple_CheckExact(strides) || PyTuple_GET_SIZE(strides) != count)) return 0;
-    int64_t step = view->array.item, *numbers = view->numbers = PyMem_Calloc(2 * (size_t)count + 1, sizeof *numbers);
-    if (!numbers) return 0;
+    if (!make_room(view, count)) return 0;
+    int64_t step = view->array.item, *numbers = view->numbers;
     for (int k = count - 1; k >= 0; --k) {
         numbers[k] = PyLong_AsLongLong(PyTuple_GET_ITEM(shape, k));
         numbers[count + k] = !strides || strides == Py_None ? step : PyLong_AsLongLong(PyTuple_GET_ITEM(strides, k));
         if (numbers[k] < 0 || __builtin_mul_overflow(step, numbers[k], &step)) return 0;
     }
-    view->array.shape = numbers;
-    view->array.strides = numbers + count;
     return !PyErr_Occurred();
 }
 
@@ -127,18 +126,15 @@ static int read_capsule(const struct importer *i, View *view) {
     if (tensor->device_type != i->device_type || tensor->ndim > MOST_LEAVES) return 0;
     PyObject *dtype = dtype_for(&i->library, tensor);
     if (!dtype || dtype == Py_None) return 0;
-    int count = view->array.ndim = tensor->ndim;
-    int64_t step = 1, *numbers = view->numbers = PyMem_Calloc(2 * (size_t)count + 1, sizeof *numbers);
-    if (!numbers) return 0;
+    if (!make_room(view, tensor->ndim)) return 0;
+    int64_t step = 1, *numbers = view->numbers;
     view->array.dtype = Py_NewRef(dtype);
     view->array.item = tensor->bits / 8;
     view->array.address = (uintptr_t)tensor->data + tensor->byte_offset;
     view->array.device = tensor->device_id;
-    view->array.shape = numbers;
-    view->array.strides = numbers + count;
-    for (int k = count - 1; k >= 0; --k) {
+    for (int k = tensor->ndim - 1; k >= 0; --k) {
         numbers[k] = tensor->shape[k];
-        numbers[count + k] = (tensor->strides ? tensor->strides[k] : step) * view->array.item;
+        numbers[tensor->ndim + k] = (tensor->strides ? tensor->strides[k] : step) * view->array.item;
         step *= numbers[k];
     }
     return 1; /* it is not to be written to */
