@@ -20,6 +20,7 @@ from kerneltk.core.arrays import ArraySpec
 from kerneltk.core.artifacts import BackendName, Capabilities, ObjectCode, Target, TranslationUnit
 from kerneltk.core.records import record
 from kerneltk.errors import ArgumentValueError, BackendUnavailableError, KernelToolkitError
+from kerneltk.interop.exchange import ImportFunctions
 from kerneltk.interop.protocols import Memory
 from kerneltk.interop.streams import Home
 from kerneltk.interop.texture_objects import What
@@ -529,8 +530,8 @@ class DeviceBackend(Backend, Protocol):
     def home(self, array: Any) -> Home:
         """Return where the work of this backend's own library on an array is queued."""
 
-    def import_functions(self) -> tuple[int, int, Callable[[], int] | None, Callable[..., None]]:
-        """Return what `kerneltk.interop.exchange.Importer` has last, and its `keep`."""
+    def import_functions(self) -> tuple[Callable[[list[Any]], None], ImportFunctions]:
+        """Return the `keep` and the functions of a `kerneltk.interop.exchange.Importer`."""
 
     def importing_stream(self, device: int) -> int:
         """Return the handle of the library's current stream on a device, for an array that is

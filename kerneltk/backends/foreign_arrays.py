@@ -238,16 +238,17 @@ def _tell_of(kind: type, backend: Backend, device_type: int, converter: Caller) 
     own = backend.array_type
     if exchange.is_imported(kind, own) or device_type not in (0, 1, GPUS[0]):
         return
-    stream, attribute, current, keep = 0, 0, None, None
+    keep: Any = None
+    functions: exchange.ImportFunctions = (0, 0, None, 0, 0)
     if not backend.capabilities.in_host_memory:
-        stream, attribute, current, keep = cast(DeviceBackend, backend).import_functions()
-        if not stream or not attribute:
+        keep, functions = cast(DeviceBackend, backend).import_functions()
+        if not functions[0] or not functions[1]:
             return
     exchange.tell_of(
         exchange.Importer(
             kind, own, device_type, lambda value: own_array(value)[1], converter,
             keep if device_type else None,
-            exchange.DTYPES, exchange.dtype_of, stream, attribute, current,
+            exchange.DTYPES, exchange.dtype_of, *functions,
         )
     )  # fmt: skip
 
@@ -625,7 +626,10 @@ def _to_jax(array: Any) -> Any:
             "  Hint: declare a dtype of 32 bits, or set the option."
         )
     if isinstance(array, np.ndarray) and array.dtype.kind == "V":  # one that NumPy has not
-        return jax.numpy.asarray(array)
+        return jax.device_put(array, jax.devices("cpu")[0])
+    flags = array.flags
+    if not (flags.c_contiguous or flags.f_contiguous) or not getattr(flags, "writeable", True):
+        array = array.copy()  # JAX takes no such views
     return attempt(array, "__dlpack__", lambda: jax.dlpack.from_dlpack(array))
 
 

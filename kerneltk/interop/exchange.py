@@ -89,6 +89,10 @@ class ExchangeLibrary(NamedTuple):
     view: Callable[..., Callable[[Any], Any]] | None = None
 
 
+ImportFunctions = tuple[int, int, Callable[[], int] | None, int, int]
+"""What an `Importer` has from its `stream` on."""
+
+
 class Importer(NamedTuple):
     """How arrays of a type without a table are read, once a call, by what they say of themselves.
 
@@ -110,6 +114,8 @@ class Importer(NamedTuple):
         0 for host memory.
     current_device : callable or None
         None where there is one device.
+    read_context, make_current : int
+        Addresses of ``cuCtxGetCurrent`` and ``cuCtxSetCurrent``; 0 where there is one device.
     """
 
     kind: type
@@ -123,6 +129,8 @@ class Importer(NamedTuple):
     stream: int
     attribute: int
     current_device: Callable[[], int] | None
+    read_context: int = 0
+    make_current: int = 0
 
 
 class _Dtypes(dict[str, "np.dtype[Any]"]):

@@ -18,6 +18,7 @@ struct importer {
     intptr_t (*stream_function)(void);
     int (*pointer_attribute)(void *found, int attribute, uintptr_t address);
     PyObject *current_device; /* None: there is one */
+    int (*read_context)(void **context), (*make_current)(void *context); /* NULL then */
 };
 
 /* They are never forgotten: the count is written last. */
@@ -34,27 +35,50 @@ static const struct importer *importer_of(PyTypeObject *kind, PyObject *own_kind
     return NULL;
 }
 
+/* What a library does may make another device current: the context before it, and that made current again. */
+static void *current_context(const struct importer *i) {
+    void *context = NULL;
+    if (i && i->read_context) i->read_context(&context);
+    return context;
+}
+
+static void restore_context(const struct importer *i, void *before) {
+    if (current_context(i) != before) i->make_current(before);
+}
+
 /* The backend's own array for one of another library's. */
-static PyObject *take_import(const View *view) { return PyObject_CallOneArg(view->importer->take, view->whole); }
+static PyObject *take_import(const View *view) {
+    void *before = current_context(view->importer);
+    PyObject *taken = PyObject_CallOneArg(view->importer->take, view->whole);
+    restore_context(view->importer, before);
+    return taken;
+}
 
 static int own_by(View *view, PyObject *object) { return (view->of = object) != NULL; }
 
 static int is_imported(const PyObject *value) { return is_view(value) && ((const View *)value)->importer; }
 
+/* Room for extents and strides; 0 where there is none. */
+static int make_room(View *view, int count) {
+    view->numbers = PyMem_Calloc(2 * (size_t)count + 1, sizeof *view->numbers);
+    view->array.ndim = count;
+    view->array.shape = view->numbers;
+    view->array.strides = view->numbers + count;
+    return view->numbers != NULL;
+}
+
 /* Stores extents, and strides in bytes, which may be None; 0 where they are others than a protocol's. */
 static int read_extents_of(View *view, PyObject *shape, PyObject *strides) {
     if (!PyTuple_CheckExact(shape) || PyTuple_GET_SIZE(shape) > MOST_LEAVES) return 0;
-    int count = view->array.ndim = (int)PyTuple_GET_SIZE(shape);
+    int count = (int)PyTuple_GET_SIZE(shape);
     if (strides && strides != Py_None && (!PyTuple_CheckExact(strides) || PyTuple_GET_SIZE(strides) != count)) return 0;
-    int64_t step = view->array.item, *numbers = view->numbers = PyMem_Calloc(2 * (size_t)count + 1, sizeof *numbers);
-    if (!numbers) return 0;
+    if (!make_room(view, count)) return 0;
+    int64_t step = view->array.item, *numbers = view->numbers;
     for (int k = count - 1; k >= 0; --k) {
         numbers[k] = PyLong_AsLongLong(PyTuple_GET_ITEM(shape, k));
         numbers[count + k] = !strides || strides == Py_None ? step : PyLong_AsLongLong(PyTuple_GET_ITEM(strides, k));
         if (numbers[k] < 0 || __builtin_mul_overflow(step, numbers[k], &step)) return 0;
     }
-    view->array.shape = numbers;
-    view->array.strides = numbers + count;
     return !PyErr_Occurred();
 }
 
@@ -102,18 +126,15 @@ static int read_capsule(const struct importer *i, View *view) {
     if (tensor->device_type != i->device_type || tensor->ndim > MOST_LEAVES) return 0;
     PyObject *dtype = dtype_for(&i->library, tensor);
     if (!dtype || dtype == Py_None) return 0;
-    int count = view->array.ndim = tensor->ndim;
-    int64_t step = 1, *numbers = view->numbers = PyMem_Calloc(2 * (size_t)count + 1, sizeof *numbers);
-    if (!numbers) return 0;
+    if (!make_room(view, tensor->ndim)) return 0;
+    int64_t step = 1, *numbers = view->numbers;
     view->array.dtype = Py_NewRef(dtype);
     view->array.item = tensor->bits / 8;
     view->array.address = (uintptr_t)tensor->data + tensor->byte_offset;
     view->array.device = tensor->device_id;
-    view->array.shape = numbers;
-    view->array.strides = numbers + count;
-    for (int k = count - 1; k >= 0; --k) {
+    for (int k = tensor->ndim - 1; k >= 0; --k) {
         numbers[k] = tensor->shape[k];
-        numbers[count + k] = (tensor->strides ? tensor->strides[k] : step) * view->array.item;
+        numbers[tensor->ndim + k] = (tensor->strides ? tensor->strides[k] : step) * view->array.item;
         step *= numbers[k];
     }
     return 1; /* it is not to be written to */
@@ -134,7 +155,9 @@ static PyObject *import_view(const struct importer *i, PyObject *value) {
     view->whole = Py_NewRef(value);
     view->array.is_foreign = view->array.unit = 1;
     int64_t device = 0;
+    void *before = current_context(i);
     int done = i->device_type ? read_capsule(i, view) : read_interface(i, view);
+    restore_context(i, before);
     if (done && i->current_device != Py_None)
         done = take_integer(PyObject_CallNoArgs(i->current_device), &device) && device == view->array.device;
     if (done && !view->array.address && bytes_of(&view->array)) done = 0;
@@ -170,7 +193,9 @@ static PyObject *given_back(const struct importer *i, PyObject *result, PyObject
             if (given[k] == result) return result;
             if (is_imported(given[k]) && ((View *)given[k])->made == result) back = Py_NewRef(((View *)given[k])->whole);
         }
+        void *before = current_context(i);
         if (!back) back = PyObject_CallOneArg(i->convert, result);
+        restore_context(i, before);
     }
     Py_DECREF(result);
     return back;
@@ -189,18 +214,20 @@ static int keep_imports(const struct importer *i, PyObject *const *values, Py_ss
 }
 
 PyDoc_STRVAR(add_importer_doc, "add_importer(kind, own_kind, device_type, take, convert, keep, dtypes, dtype_of, stream, "
-                               "attribute, current_device)\n--\n\nTake arrays of a type; see `kerneltk.interop.exchange`.");
+                               "attribute, current_device, read_context, make_current)\n--\n\nTake arrays of a type; see `kerneltk.interop.exchange`.");
 
 static PyObject *add_importer(PyObject *module, PyObject *args) {
     struct importer new = {0};
-    unsigned long long stream, attribute;
+    unsigned long long stream, attribute, read_context, make_current;
     (void)module;
-    if (!PyArg_ParseTuple(args, "O!OiOOOOOKKO", &PyType_Type, &new.kind, &new.own_kind, &new.device_type, &new.take,
+    if (!PyArg_ParseTuple(args, "O!OiOOOOOKKOKK", &PyType_Type, &new.kind, &new.own_kind, &new.device_type, &new.take,
                           &new.convert, &new.keep, &new.dtypes, &new.library.dtype_of, &stream, &attribute,
-                          &new.current_device))
+                          &new.current_device, &read_context, &make_current))
         return NULL;
     new.stream_function = (intptr_t(*)(void))(uintptr_t)stream;
     new.pointer_attribute = (int (*)(void *, int, uintptr_t))(uintptr_t)attribute;
+    new.read_context = (int (*)(void **))(uintptr_t)read_context;
+    new.make_current = (int (*)(void *))(uintptr_t)make_current;
     if (importer_count == MOST_IMPORTERS || (!new.device_type && !attribute)) Py_RETURN_FALSE;
     Py_INCREF(args);
     importers[importer_count] = new;

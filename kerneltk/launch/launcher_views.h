@@ -30,6 +30,8 @@ typedef struct {
 
 static PyTypeObject *viewing_type, *view_type;
 static PyObject *take_import(const View *view);
+static void *current_context(const struct importer *i);
+static void restore_context(const struct importer *i, void *before);
 
 static int is_view(const PyObject *value) { return Py_IS_TYPE(value, view_type); }
 
@@ -89,10 +91,12 @@ static PyObject *make_view(Viewing *of, PyObject *whole) {
 
 static void view_dealloc(View *view) {
     PyTypeObject *type = Py_TYPE(view);
+    void *before = current_context(view->importer);
     Py_XDECREF(view->of);
     Py_XDECREF(view->whole);
     Py_XDECREF(view->made);
     Py_XDECREF(view->array.dtype);
+    restore_context(view->importer, before);
     PyMem_Free(view->numbers);
     type->tp_free(view);
     Py_DECREF(type);

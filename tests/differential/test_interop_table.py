@@ -19,6 +19,7 @@ from kerneltk import (
     KernelToolkitError,
     RawKernel,
     ReductionKernel,
+    fuse,
     jit,
 )
 from kerneltk.jit import cuda
@@ -360,6 +361,23 @@ def test_buffers_of_jaxs_ffi(make: Any) -> None:
         assert numbers_of(y) == want
     assert len(said) == 1
     assert "is written, but it is an input of JAX's" in said[0]
+
+
+@pytest.mark.parametrize("location", ["cpu", "gpu"])
+def test_views_that_jax_does_not_take_are_copied(location: str) -> None:
+    jax = pytest.importorskip("jax")
+    if location == "gpu" and jax.default_backend() != "gpu":
+        pytest.skip("JAX has no GPU")
+    device = jax.devices(location)[0]
+
+    def views(x: Any) -> Any:
+        return x[1:], x[::-1], x[::2], x + 1
+
+    fused = fuse(views)
+    for _ in range(3):
+        for found, wanted in zip(fused(jax.device_put(VALUES, device)), views(VALUES), strict=True):
+            assert found.devices() == {device}
+            np.testing.assert_array_equal(np.asarray(found), wanted)
 
 
 def test_results_that_jax_would_round_are_refused() -> None:

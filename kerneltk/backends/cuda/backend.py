@@ -52,6 +52,7 @@ from kerneltk.errors import (
     KernelToolkitError,
     LaunchError,
 )
+from kerneltk.interop.exchange import ImportFunctions
 from kerneltk.interop.protocols import Memory, is_mapped
 from kerneltk.interop.streams import Home
 from kerneltk.interop.texture_objects import What
@@ -224,10 +225,14 @@ class CudaBackend:
                 f"  Hint: call inside 'with cupy.cuda.Device({own}):', or copy the array."
             )
 
-    def import_functions(self) -> tuple[int, int, Callable[[], int] | None, Callable[..., None]]:
-        """Return what `kerneltk.interop.exchange.Importer` has last, and its `keep`."""
+    def import_functions(self) -> tuple[Callable[[list[Any]], None], ImportFunctions]:
+        """Return the `keep` and the functions of a `kerneltk.interop.exchange.Importer`."""
         attribute = _driver_symbol("cuPointerGetAttribute")
-        return current_stream_function(), attribute, self._device, partial(streams.keep, stream=0)
+        read, make_current = 0, 0
+        if self._device is not None:
+            read, make_current = map(_driver_symbol, ("cuCtxGetCurrent", "cuCtxSetCurrent"))
+        functions = current_stream_function(), attribute, self._device, read, make_current
+        return partial(streams.keep, stream=0), functions
 
     def importing_stream(self, device: int) -> int:
         """Return the handle of CuPy's current stream on a device. Raises LaunchError while that is

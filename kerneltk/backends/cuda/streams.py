@@ -258,5 +258,10 @@ def keep(values: list[Any], stream: int) -> None:
         while _kept and _kept[0][0].done:
             done.append(_kept.popleft())
         _kept.append((event, values))
-    # Dropped outside of the lock: what frees memory may call this again.
-    del done
+    # Dropped outside of the lock: what frees memory may call this again. JAX makes the memory's
+    # device the current one.
+    if done:
+        device = _runtime.getDevice()
+        done.clear()
+        if _runtime.getDevice() != device:
+            _runtime.setDevice(device)

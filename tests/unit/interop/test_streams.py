@@ -347,8 +347,8 @@ def test_numbas_arrays_go_to_numbas_stream(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     gpu.stream_function = address_of(current_stream)
-    functions = gpu.stream_function, address_of(attribute), None, None
-    monkeypatch.setattr(CudaBackend, "import_functions", lambda self: functions)
+    functions = gpu.stream_function, address_of(attribute), None, 0, 0
+    monkeypatch.setattr(CudaBackend, "import_functions", lambda self: (None, functions))
     launch, size, imported = make(), size_of_output(make), []
     known = foreign_arrays._import_numba
 
@@ -425,6 +425,27 @@ def test_arrays_of_libraries_that_see_no_stream_are_kept_until_the_launch_is_don
     pending.done = True
     twice(given[0], given[1])
     assert [values for _, values in streams._kept] == [given[:2]]
+
+
+def test_what_is_let_go_leaves_the_current_device(
+    gpu: DryGpu,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Memory of JAX's makes its device the current one where it is freed."""
+    from kerneltk.backends.cuda import streams
+
+    class Freed:
+        def __del__(self) -> None:
+            gpu.device = 3
+
+    monkeypatch.setattr(
+        streams._runtime, "setDevice", lambda device: setattr(gpu, "device", device)
+    )
+    streams.keep([Freed()], 0)
+    assert gpu.device == 0
+    streams.keep([], 0)
+    assert [values for _, values in streams._kept] == [[]]
+    assert gpu.device == 0
 
 
 def test_a_stream_of_another_device_is_refused_by_name(

@@ -704,3 +704,73 @@ def test_arrays_without_a_table_are_imported_once_a_call(monkeypatch: pytest.Mon
         turned = Fixed(own.T[::-1])
         np.testing.assert_array_equal(twice(turned).array, 2 * turned.array)
     assert len(imported) == 2  # by Python, for the errors
+
+
+current_device = [0]
+
+
+def address_of(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+@ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_void_p))
+def read_context(context: Any) -> int:
+    context[0] = 8 + current_device[0]
+    return 0
+
+
+@ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
+def make_current(context: int) -> int:
+    current_device[0] = context - 8
+    return 0
+
+
+class Freed(np.ndarray[Any, Any]):
+    """Makes another device current where it is freed."""
+
+    def __del__(self) -> None:
+        current_device[0] = 6
+
+
+class Moving(Lent):
+    """Makes other devices current where it is read, made or freed, as JAX's arrays."""
+
+    def __init__(self, array: Any) -> None:
+        super().__init__(array)
+        current_device[0] = 7
+
+    def __dlpack__(self, **words: Any) -> Any:
+        current_device[0] = 5
+        return self.array.view(Freed).__dlpack__(**words)
+
+
+@pytest.mark.parametrize("device", [0, 1])
+def test_the_current_device_stays_with_libraries_that_change_it(
+    device: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    imported: list[Any] = []
+
+    class Own(Moving):
+        pass
+
+    def by_python(value: Any) -> foreign_arrays.Imported:
+        imported.append(value)
+        return foreign_arrays.Imported(value.array, lambda array: array)
+
+    monkeypatch.setitem(foreign_arrays._importers, Own, by_python)
+    functions = 0, 0, lambda: current_device[0], address_of(read_context), address_of(make_current)
+    words = exchange.DTYPES, exchange.dtype_of, *functions
+    exchange.tell_of(
+        exchange.Importer(Own, np.ndarray, 1, lambda one: one.array, Own, None, *words)
+    )
+    twice = kerneltk.ElementwiseKernel("T x", "T y", "y = 2 * x", "twice_where_it_is")
+    fused = kerneltk.fuse(lambda x: x[1:] + x[:-1])
+    own = np.arange(6.0)
+    for k in range(4):
+        x = Own(own)
+        current_device[0] = device
+        del imported[:]
+        for call in (twice, fused):
+            call(x)
+            assert current_device[0] == device
+        assert bool(imported) == (k == 0 or device == 1)  # by Python, which launches there
