@@ -20,6 +20,7 @@ _NUMBER_WORDS = frozenset((
 ))  # fmt: skip
 _QUALIFIERS = frozenset(("const", "constexpr", "static", "volatile", "register"))
 _CLASSES = frozenset(("struct", "class", "union", "enum"))
+_ATTRIBUTES = frozenset(("[", "__attribute__", "__align__"))
 _CONTROL = frozenset(("if", "else", "for", "while", "do", "switch", "{"))
 _NO_VARIABLES = frozenset(("using", "typedef", "static_assert", "return", "goto", "asm"))
 _HEADS = frozenset(("if", "while", "switch", "for", "sizeof", "alignof"))
@@ -60,7 +61,8 @@ def declared_variables(source: Lexed, types: Collection[str] = ()) -> dict[str, 
             continue
         words = list(takewhile(lambda token: _is_name(token) or token == "::", statement))
         kind, rest = words[:-1], statement[len(words) :]
-        if not words or (not kind and _is_variable(words[0]) and not _is_declarator(rest)):
+        is_call = not words or (not kind and _is_variable(words[0]) and not _is_declarator(rest))
+        if is_call and statement[0] not in _ATTRIBUTES:
             continue  # a call, an assignment
         declarators = [words[-1:] + list(rest[:1]), *_split(rest)[1:]]
         types_of = [word for word in kind if word not in _QUALIFIERS]

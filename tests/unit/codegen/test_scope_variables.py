@@ -23,6 +23,8 @@ from kerneltk.core.lexer import lex
         ("struct { int n; } s; struct S { int m; } t; int k;",
          {"n": False, "s": False, "S": False, "m": False, "t": False, "k": True}),
         ("auto [a, b] = two;", {"a": False, "b": False, "two": False}),
+        ("[[gone]] int a = 0; __align__(8) T b;",
+         {"gone": False, "a": False, "__align__": False, "b": False}),
         ("int (*f)(int) = g;", {"f": False, "g": False}),
     ],
 )  # fmt: skip
