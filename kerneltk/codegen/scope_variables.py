@@ -68,7 +68,8 @@ def declared_variables(source: Lexed, types: Collection[str] = ()) -> dict[str, 
         types_of = [word for word in kind if word not in _QUALIFIERS]
         if kind and kind[0] not in _CLASSES and all(map(_is_plain, declarators)):
             is_number = all(word in _NUMBER_WORDS or word in types for word in types_of)
-            is_number = is_number or "const" in kind or "constexpr" in kind
+            if "auto" not in kind:  # which may be a pointer to what changes
+                is_number = is_number or "const" in kind or "constexpr" in kind
             found.update((declarator[0], is_number) for declarator in declarators)
         else:  # pointers, arrays, templates: any of its names
             names = (token for token in statement if _is_variable(token) and token not in types)

@@ -19,7 +19,7 @@ from kerneltk.core.lexer import lex
         ("int w[2] = {0}; const int n = 1, *m = 0;", {"w": False, "n": False, "m": False}),
         ("C c{0}; A<int> two = {}; int& r = d;",
          {"c": False, "A": False, "two": False, "r": False, "d": False}),
-        ("auto a = T(2); const auto b = g();", {"a": False, "b": True}),
+        ("auto a = T(2); const auto b = g();", {"a": False, "b": False}),
         ("struct { int n; } s; struct S { int m; } t; int k;",
          {"n": False, "s": False, "S": False, "m": False, "t": False, "k": True}),
         ("auto [a, b] = two;", {"a": False, "b": False, "two": False}),
