@@ -207,7 +207,7 @@ def _is_read(
             return True
         if callee == ">" and _is_value_cast(tokens, opening - 1):
             return True
-        if _is_name(callee) or callee in (")", "]", ">") or bracket == "{":
+        if _is_name(callee) or callee in (")", "]", ">", "}") or bracket == "{":
             return _is_operand(before, after)
     return True
 

@@ -42,6 +42,7 @@ DECLARED = "int s = 0, t = 1; int buf[4]; const T* q = w; C c{0};"
         ("y = static_cast<T>(s); switch (s) { case 0: { y = t; } }", ""),
         ("y = f(s)", "s"),
         ("int& r(s); r += 1", "s"),
+        ("[](int& r) { r += 1; }(s)", "s"),
         ("int& r{s}; r += 1", "s"),
         ("int& r = s; R k = {t}", "s t"),
         ("y = buf[2] - *q", "buf q"),
