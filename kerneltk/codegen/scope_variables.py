@@ -20,6 +20,7 @@ _NUMBER_WORDS = frozenset((
 ))  # fmt: skip
 _QUALIFIERS = frozenset(("const", "constexpr", "static", "volatile", "register"))
 _CLASSES = frozenset(("struct", "class", "union", "enum"))
+_ATTRIBUTES = frozenset(("[", "__attribute__", "__align__"))
 _CONTROL = frozenset(("if", "else", "for", "while", "do", "switch", "{"))
 _NO_VARIABLES = frozenset(("using", "typedef", "static_assert", "return", "goto", "asm"))
 _HEADS = frozenset(("if", "while", "switch", "for", "sizeof", "alignof"))
@@ -60,13 +61,15 @@ def declared_variables(source: Lexed, types: Collection[str] = ()) -> dict[str, 
             continue
         words = list(takewhile(lambda token: _is_name(token) or token == "::", statement))
         kind, rest = words[:-1], statement[len(words) :]
-        if not words or (not kind and _is_variable(words[0]) and not _is_declarator(rest)):
+        is_call = not words or (not kind and _is_variable(words[0]) and not _is_declarator(rest))
+        if is_call and statement[0] not in _ATTRIBUTES:
             continue  # a call, an assignment
         declarators = [words[-1:] + list(rest[:1]), *_split(rest)[1:]]
         types_of = [word for word in kind if word not in _QUALIFIERS]
         if kind and kind[0] not in _CLASSES and all(map(_is_plain, declarators)):
             is_number = all(word in _NUMBER_WORDS or word in types for word in types_of)
-            is_number = is_number or "const" in kind or "constexpr" in kind
+            if "auto" not in kind:  # which may be a pointer to what changes
+                is_number = is_number or "const" in kind or "constexpr" in kind
             found.update((declarator[0], is_number) for declarator in declarators)
         else:  # pointers, arrays, templates: any of its names
             names = (token for token in statement if _is_variable(token) and token not in types)
@@ -204,7 +207,7 @@ def _is_read(
             return True
         if callee == ">" and _is_value_cast(tokens, opening - 1):
             return True
-        if _is_name(callee) or callee in (")", "]", ">") or bracket == "{":
+        if _is_name(callee) or callee in (")", "]", ">", "}") or bracket == "{":
             return _is_operand(before, after)
     return True
 

@@ -190,6 +190,7 @@ class RowPlanner(NamedTuple):
 
     `clusters` is how many blocks may share a row, `several` says that there are several reductions.
     `multiprocessors` is where blocks may wait for each other, 0 if a reduction needs another one.
+    `axes` is the number of axes that a row goes along: columns go along one.
     """
 
     on_chunks: bool
@@ -197,6 +198,7 @@ class RowPlanner(NamedTuple):
     sizes: Sizes
     several: bool = True
     multiprocessors: int = 0
+    axes: int = 1
 
     def __call__(self, rows: int, length: int, across: int = 0) -> OnChipSchedule | None:
         """Choose the schedule; None where a row is better read several times. `across` is the
@@ -278,7 +280,7 @@ class RowPlanner(NamedTuple):
         items, early = schedule.items, max(self.sizes.early)
         most = VECTOR_BYTES // (items * early)
         most = min(most, 2 * VECTOR_BYTES // (items * max(early, self.sizes.results, 1)))
-        if schedule.lanes > 1 or not schedule.whole or most < 2:
+        if self.axes > 1 or schedule.lanes > 1 or not schedule.whole or most < 2:
             return schedule
         count = math.gcd(rows, 1 << most.bit_length() - 1)
         if rows // count < _FEWEST_ALONE or rows >= 1 << 31 or not self._fits(items * count):

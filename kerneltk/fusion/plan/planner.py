@@ -592,7 +592,7 @@ class Planner:
         is_joint = self.is_online and bool(work.full) and all(map(self._is_first, reduces))
         planner: Any = RowPlanner(  # mypy takes no named tuple for a function
             self._backend.walks_chunks, clusters, sizes, several,
-            self._device.multiprocessors if is_joint else 0,
+            self._device.multiprocessors if is_joint else 0, len(work.axes),
         )  # fmt: skip
         schedule: OnChipSchedule | None = None
         below = work.sides

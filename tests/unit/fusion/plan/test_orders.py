@@ -18,7 +18,7 @@ from kerneltk.schedule.rows import Device
 MANY = 1 << 22
 
 
-def centred(axis: int) -> Any:
+def centred(axis: Any) -> Any:
     def fused(x: Any, *others: Any) -> Any:
         for y in others:
             x = x * 2 - y
@@ -49,6 +49,9 @@ T = (1, 0)
         (0, (2100, 200_000), [("f4", None)], ["fused_tiles<"]),
         (1, (200_000, 2100), [("f4", T)], ["fused_tiles<"]),
         (1, (100, 7, 500, 1), [("f4", None)], ["fused_columns<256, 4, 4, 128, "]),
+        # A thread has several short rows, but for those along several axes.
+        (2, (MANY >> 2, 2, 2), [("f2", None)], ["fused_columns<256, 8, 4, 4, true, 2, true>"]),
+        ((1, 2), (MANY >> 2, 2, 2), [("f2", None)], ["fused_row<"]),
         # A narrow one among others is copied.
         (1, (MANY // 256, 256), [("f4", None), ("i1", T)], ["char* _kt_p_y0", "fused_row<"]),
         (0, (256, MANY // 256), [("i1", T), ("f4", None)], ["char* _kt_p_y0", "fused_columns<"]),
@@ -63,7 +66,7 @@ T = (1, 0)
         (2, (MANY >> 5, 8, 4), [("f4", None), ("f4", (0, 2, 1))], ["fused_row<"]),
     ],
 )  # fmt: skip
-def test_kernels(axis: int, shape: Any, operands: Any, expected: list[str]) -> None:
+def test_kernels(axis: Any, shape: Any, operands: Any, expected: list[str]) -> None:
     specs = [laid_out(dtype, shape, axes) for dtype, axes in operands]
     units = translation_units(centred(axis), "orders", specs, (), "cuda", Device(8, 132))
     assert len(units) == len(expected)
