@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.errors import AxisError, KernelToolkitError
+from kerneltk.errors import AxisError, KernelToolkitError, UnsupportedError
 from kerneltk.fusion.trace.creation import CREATION
 from kerneltk.fusion.trace.functions import no_scalar
 from kerneltk.fusion.trace.lazy import Lazy, LazyArray, LazyNumber
@@ -106,6 +106,9 @@ def _by_own_code(name: str) -> Callable[..., Any]:
         function = _in_trace(own, trace)
         try:
             return function(*args, **kwargs)
+        except UnsupportedError as error:  # of a name that the user's line may not have
+            error.args = (f"'{name}': {error}",)
+            raise
         except KernelToolkitError:
             raise
         except (TypeError, ValueError) as error:  # of NumPy's own, for such arguments

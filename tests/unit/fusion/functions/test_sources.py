@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 import kerneltk
 from tests.unit.fusion.array_support import arrays_of, check, check_calls
@@ -43,3 +44,9 @@ def test_wholly_assigned_arrays_are_no_views() -> None:
     x = arrays_of(float, 6, 7)
     for found in kerneltk.fuse(program)(x):
         assert not np.shares_memory(found, x)
+
+
+def test_refusals_name_the_function() -> None:
+    x = arrays_of(float, 6, 7)
+    with pytest.raises(kerneltk.UnsupportedError, match="'gradient': The truth"):
+        kerneltk.fuse(lambda x: np.gradient(x, x[0], axis=1))(x)
