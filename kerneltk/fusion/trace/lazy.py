@@ -143,8 +143,8 @@ def _defers(other: Any) -> bool:
 
 
 def _repeats(self: Any, other: Any, ufunc: np.ufunc) -> bool:
-    """Whether a list is a sequence for an operator of Python's or NumPy's numbers, and no array."""
-    if not isinstance(other, list | tuple | range):
+    """Whether a list or a string is a sequence for an operator of a number, and no array."""
+    if not isinstance(other, list | tuple | range | str | bytes):
         return False
     if type(self) is LazyNumber and not isinstance(self.symbol.value, np.generic):
         return True

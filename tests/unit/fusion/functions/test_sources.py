@@ -28,7 +28,7 @@ def test_numbers_of_calls() -> None:
         return [
             np.pad(x, n), np.pad(x, (n, 1), constant_values=(c, 2)), np.pad(x, 1, "wrap"),
             np.polyval([c, 2.0], x), np.stack([x[0], [c] * 7]), np.outer([c, 1], x),
-            np.nan_to_num(x[0, 0] / c), np.isclose(x, 1, rtol=c), np.roll(x, n),
+            np.nan_to_num(x[0, 0] / c), np.isclose(x, 1, rtol=c), np.roll(x, n), "ab" * n,
         ]  # fmt: skip
 
     x = arrays_of(float, 6, 7)
