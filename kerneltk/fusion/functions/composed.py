@@ -21,6 +21,21 @@ def _array(a: Any, *others: Any) -> LazyArray:
     return as_array(trace_of(a, *others), a)
 
 
+def _isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False) -> Any:
+    operand = as_operand(trace_of(a, b, rtol, atol), b)
+    # Differences of integers are not cut off.
+    if isinstance(operand, LazyArray):
+        b = operand.astype(np.float64) if operand.dtype.kind in "biu" else operand
+    elif isinstance(operand.value, int | np.integer | np.bool_):
+        b = b * 1.0
+    finite = np.isfinite(b)
+    close = np.less_equal(np.absolute(np.subtract(a, b)), atol + rtol * np.absolute(b))
+    found = np.logical_or(np.logical_and(close, finite), np.equal(a, b))
+    if equal_nan:
+        found = np.logical_or(found, np.logical_and(np.isnan(a), np.isnan(b)))
+    return found
+
+
 # -- choices ---------------------------------------------------------------------------------------
 
 
@@ -235,7 +250,7 @@ def _reduced(
 
 
 COMPOSED: dict[str, Any] = {
-    "choose": _choose, "take_along_axis": _take_along_axis,
+    "choose": _choose, "take_along_axis": _take_along_axis, "isclose": _isclose,
     "fill_diagonal": _fill_diagonal,
     "nanmax": _nan_extreme("max", -np.inf), "nanmin": _nan_extreme("min", np.inf),
     "nanmean": _nan_mean, "nanvar": _nan_spread("var"), "nanstd": _nan_spread("std"),

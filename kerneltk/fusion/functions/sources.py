@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from kerneltk.errors import AxisError, KernelToolkitError
+from kerneltk.errors import AxisError, KernelToolkitError, UnsupportedError
 from kerneltk.fusion.trace.creation import CREATION
-from kerneltk.fusion.trace.lazy import Lazy, LazyArray
+from kerneltk.fusion.trace.functions import no_scalar
+from kerneltk.fusion.trace.lazy import Lazy, LazyArray, LazyNumber
 from kerneltk.fusion.trace.operations import trace_of
 from kerneltk.fusion.trace.state import Trace, at_line, wrong_type, wrong_value
 
@@ -58,14 +59,19 @@ def _seen(found: Any, name: str, trace: Trace) -> Any:
 
 
 def _array(trace: Trace, own: Any, value: Any, *args: Any, **kwargs: Any) -> Any:
-    if not isinstance(value, Lazy):
+    if not isinstance(value, Lazy) and all(map(_is_integer, _lazy([value]))):
         return own(value, *args, **kwargs)  # of numbers, which calls share
     least = kwargs.pop("ndmin", 0)
     kwargs.pop("subok", None)
     if kwargs.get("copy", True) is None:
         kwargs["copy"] = False
-    array: LazyArray = CREATION[own.__name__](trace, own, (value, *args), kwargs)
+    array: LazyArray = no_scalar(CREATION[own.__name__](trace, own, (value, *args), kwargs))
     return array[(*[None] * (least - array.ndim), ...)] if array.ndim < least else array
+
+
+def _is_integer(value: Any) -> bool:
+    """Whether a traced value is an integer that each call knows."""
+    return type(value) is LazyNumber and isinstance(value.symbol.value, int | np.integer)
 
 
 def _made(trace: Trace, own: Any, name: str, *args: Any, **kwargs: Any) -> Any:
@@ -93,11 +99,16 @@ def _lazy(values: Iterable[Any]) -> Iterator[Any]:
 
 
 def _by_own_code(name: str) -> Callable[..., Any]:
+    own = operator.attrgetter(name)(np).__wrapped__
+
     def call(*args: Any, **kwargs: Any) -> Any:
         trace = trace_of(*_lazy((*args, *kwargs.values())))
-        function = _in_trace(operator.attrgetter(name)(np).__wrapped__, trace)
+        function = _in_trace(own, trace)
         try:
             return function(*args, **kwargs)
+        except UnsupportedError as error:  # of a name that the user's line may not have
+            error.args = (f"'{name}': {error}",)
+            raise
         except KernelToolkitError:
             raise
         except (TypeError, ValueError) as error:  # of NumPy's own, for such arguments
@@ -114,9 +125,18 @@ OWN_CODE: dict[str, Callable[..., Any]] = {
     for name in (
         "append", "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "column_stack",
         "cumulative_prod", "cumulative_sum", "diff", "dsplit", "dstack", "flip", "fliplr",
-        "flipud", "gradient", "hsplit", "hstack", "iscomplex", "isclose", "isreal", "kron",
+        "flipud", "gradient", "hsplit", "hstack", "iscomplex", "isreal", "kron",
         "moveaxis", "nan_to_num", "outer", "pad", "polyval", "ptp", "put_along_axis", "roll",
         "rot90", "select", "split", "stack", "tensordot", "trapezoid", "trapz", "tril", "triu",
         "unstack", "vsplit", "vstack",
     )
+    if hasattr(getattr(np, name, None), "__wrapped__")  # not in each NumPy
 }  # fmt: skip
+
+
+def _pad(own: Any, array: Any, pad_width: Any, *args: Any, **kwargs: Any) -> Any:
+    known = int(pad_width) if _is_integer(pad_width) else pad_width  # which NumPy's code compares
+    return own(array, known, *args, **kwargs)
+
+
+OWN_CODE["pad"] = functools.partial(_pad, OWN_CODE["pad"])

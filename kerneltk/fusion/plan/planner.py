@@ -49,7 +49,6 @@ from kerneltk.fusion.plan.rows import (
     row_definition,
 )
 from kerneltk.fusion.plan.steps import (
-    VIEWS,
     Leaf,
     LibraryCall,
     Operands,
@@ -66,6 +65,7 @@ from kerneltk.fusion.plan.steps import (
 )
 from kerneltk.fusion.plan.write_order import WriteOrder, view_reshaped
 from kerneltk.fusion.trace.graph import (
+    VIEWS,
     Apply,
     Call,
     Cast,

@@ -400,7 +400,6 @@ def _chosen(library: Any, shape: Any, array: Any, *choices: Any, mode: str) -> A
     return library.asarray(library.choose(array, given, mode=mode))  # CuPy takes one array
 
 
-VIEWS = ("reshape", "diagonal", "sliding_window_view")  # which NumPy has of its argument
 _WORTH = 1 << 15  # elements for which a kernel is faster than NumPy, along the last axis
 _OWN: dict[str, Callable[..., Any]] = {
     "reshape": _reshaped,

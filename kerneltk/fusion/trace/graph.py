@@ -109,6 +109,9 @@ class Call(Node):
     options: tuple[tuple[str, Any], ...] = ()
 
 
+VIEWS = ("reshape", "diagonal", "sliding_window_view")  # calls that are views of their argument
+
+
 # -- views ---------------------------------------------------------------------------------------
 
 

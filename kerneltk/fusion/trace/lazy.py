@@ -143,8 +143,8 @@ def _defers(other: Any) -> bool:
 
 
 def _repeats(self: Any, other: Any, ufunc: np.ufunc) -> bool:
-    """Whether a list is a sequence for an operator of Python's or NumPy's numbers, and no array."""
-    if not isinstance(other, list | tuple | range):
+    """Whether a list or a string is a sequence for an operator of a number, and no array."""
+    if not isinstance(other, list | tuple | range | str | bytes):
         return False
     if type(self) is LazyNumber and not isinstance(self.symbol.value, np.generic):
         return True
@@ -777,8 +777,7 @@ class LazyArray(Operators):
         if has_arrays(key):
             return self.trace.handlers.chosen(self, key)
         found = self.view_of(*_index_steps(self, key))
-        items = key if isinstance(key, tuple) else (key,)
-        if any(item is Ellipsis for item in items):
+        if any(item is Ellipsis for item in (key if isinstance(key, tuple) else (key,))):
             return LazyArray(self.trace, self._elements()) if found.is_scalar else found
         if found.ndim:
             return found
@@ -959,9 +958,8 @@ def _index_steps(array: LazyArray, key: Any) -> tuple[ViewStep, ...]:
             try:
                 found.append(_index(item))
             except TypeError:
-                kind = type(item).__name__
-                sentence = f"An index cannot be of type '{kind}'."
-                hint = FIELD_HINT if kind == "str" else ""
+                sentence = f"An index cannot be of type '{type(item).__name__}'."
+                hint = FIELD_HINT if isinstance(item, str) else ""
                 raise at_line(InvalidIndexError, sentence, hint) from None
     if taken > array.ndim:
         sentence = f"Too many indices: the array has {array.ndim} dimensions."

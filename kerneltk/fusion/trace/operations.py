@@ -12,6 +12,7 @@ import numpy as np
 
 from kerneltk.backends.foreign_arrays import own_array
 from kerneltk.fusion.trace.graph import (
+    VIEWS,
     Broadcast,
     Call,
     Cast,
@@ -570,7 +571,8 @@ def write(target: LazyArray, node: Node) -> None:
         a.expression != b.expression for a, b in zip(node.shape, shape, strict=True)
     ):
         node = View(node.dtype, shape, node, Broadcast(shape))
-    if (array is None or trace.sources[array].is_local) and isinstance(node, Load | View):
+    is_view = isinstance(node, Load | View) or (isinstance(node, Call) and node.function in VIEWS)
+    if is_view and (array is None or trace.sources[array].is_local):
         node = Cast(node.dtype, shape, node)  # no view of what it was assigned from
     storage.node = trace.layouts.keep(node, storage.node)
     storage.is_taken = True

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
-from tests.unit.fusion.array_support import arrays_of, check
+import kerneltk
+from tests.unit.fusion.array_support import arrays_of, check, check_calls
 
 
 def test_arrangements() -> None:
@@ -19,3 +21,32 @@ def test_arrangements() -> None:
         ]  # fmt: skip
 
     check(program, arrays_of(float, 6, 7), arrays_of(float, 7))
+
+
+def test_numbers_of_calls() -> None:
+    def program(x: Any, n: int, c: float) -> Any:
+        return [
+            np.pad(x, n), np.pad(x, (n, 1), constant_values=(c, 2)), np.pad(x, 1, "wrap"),
+            np.polyval([c, 2.0], x), np.stack([x[0], [c] * 7]), np.outer([c, 1], x),
+            np.nan_to_num(x[0, 0] / c), np.isclose(x, 1, rtol=c), np.roll(x, n), "ab" * n,
+        ]  # fmt: skip
+
+    x = arrays_of(float, 6, 7)
+    check_calls(program, *([x, n, c] for n in (0, 2) for c in (0.5, 1.5)), tolerance=1e-12)
+
+
+def test_wholly_assigned_arrays_are_no_views() -> None:
+    def program(x: Any) -> Any:
+        flat = np.empty_like(x.ravel())
+        flat[...] = x.ravel()
+        return flat, np.roll(x, 0)
+
+    x = arrays_of(float, 6, 7)
+    for found in kerneltk.fuse(program)(x):
+        assert not np.shares_memory(found, x)
+
+
+def test_refusals_name_the_function() -> None:
+    x = arrays_of(float, 6, 7)
+    with pytest.raises(kerneltk.UnsupportedError, match="'gradient': The truth"):
+        kerneltk.fuse(lambda x: np.gradient(x, x[0], axis=1))(x)
