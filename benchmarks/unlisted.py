@@ -103,6 +103,8 @@ class _Compiled(Bench):
         super().__init__(cupy, torch)
         self.is_warm = False
         self._compiled: dict[str, Any] = {}
+        if torch is not None:  # which compiles eight functions of one line by default, and no more
+            torch._dynamo.config.recompile_limit = 100
 
     def _by_torch(self, body: str, arrays: list[Any]) -> Callable[[], Any]:
         torch: Any = self._torch
