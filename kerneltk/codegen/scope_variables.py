@@ -196,6 +196,8 @@ def _is_read(
     after = tokens[position + 1] if position + 1 < len(tokens) else ""
     if before == "return":
         return False  # of a function that may return a reference
+    if not _is_operand(before, after) and _initializes_an_object(tokens, position, types):
+        return False  # which may hold a reference
     for opening in reversed(openings):
         bracket, callee = tokens[opening], tokens[opening - 1] if opening else ""
         if bracket == "[" or (bracket == "{" and callee in _BEFORE_BLOCKS):
@@ -210,6 +212,18 @@ def _is_read(
         if _is_name(callee) or callee in (")", "]", ">", "}") or bracket == "{":
             return _is_operand(before, after)
     return True
+
+
+def _initializes_an_object(tokens: Sequence[str], position: int, types: Collection[str]) -> bool:
+    """Return whether a mention stands behind the `=` of a variable that may be of a class."""
+    for k in range(position - 1, 1, -1):
+        if tokens[k] in (";", "{", "}"):
+            return False
+        if tokens[k] == "=" and _is_variable(tokens[k - 1]):
+            kind = tokens[k - 2]
+            is_number = kind in _NUMBER_WORDS or kind in types
+            return kind == ">" or (_is_variable(kind) and not is_number)
+    return False
 
 
 def _is_operand(before: str, after: str) -> bool:

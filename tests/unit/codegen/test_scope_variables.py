@@ -45,6 +45,9 @@ DECLARED = "int s = 0, t = 1; int buf[4]; const T* q = w; C c{0};"
         ("[](int& r) { r += 1; }(s)", "s"),
         ("int& r{s}; r += 1", "s"),
         ("int& r = s; R k = {t}", "s t"),
+        ("R r = s; ++r.n", "s"),
+        ("R<int> r = (s); ++r.n", "s"),
+        ("float k = s; auto m = t; T n = (s); size_t a = t; if (a) y = s; else y = t", ""),
         ("y = buf[2] - *q", "buf q"),
         ("y = c()", "c"),
         ("c << 1", "c"),
@@ -62,6 +65,10 @@ struct C {
     __device__ int operator()() { return ++n; }
     __device__ C& operator<<(int k) { n += k; return *this; }
 };
+struct Ref {
+    int& n;
+    __device__ Ref(int& m) : n(m) {}
+};
 __device__ int bump(int* a) { return ++a[0]; }
 """
 
@@ -76,6 +83,7 @@ __device__ int bump(int* a) { return ++a[0]; }
         ("int* p = buf; p[0] += 1; y = p[0]", "int buf[4] = {0};"),
         ("for (int& r : buf) r += 1; y = buf[1]", "int buf[4] = {0};"),
         ("int& r(s); r += 1; y = r", "int s = 0;"),
+        ("Ref r = s; r.n += 1; y = r.n", "int s = 0;"),
         ("int& r{s}; r += 1; y = r", "int s = 0;"),
         ("int& r{s}; r += 1; y = r; return", "int s = 0;"),
     ],
