@@ -218,7 +218,7 @@ def _import_cuda(value: Any, interface: Any, is_numbas: bool = False) -> Importe
     """An array by its interface. Work of numba's that names no stream goes to the default one."""
     backend = _cuda_backend()
     if is_numbas and type(value).__name__ == "DeviceNDArray":
-        _tell_of(type(value), backend, 0, _to_numba)
+        _register_importer(type(value), backend, 0, _to_numba)
     memory, stream = cuda_memory(value, interface)
     device, is_its_own = backend.place_of(memory)
     array = backend.wrap(memory, device)
@@ -233,7 +233,7 @@ def _import_cuda(value: Any, interface: Any, is_numbas: bool = False) -> Importe
     return Imported(array, converter, home, lock, None, device if is_its_own else None)
 
 
-def _tell_of(kind: type, backend: Backend, device_type: int, converter: Caller) -> None:
+def _register_importer(kind: type, backend: Backend, device_type: int, converter: Caller) -> None:
     """Have the extension module import arrays of a type at repeated calls."""
     own = backend.array_type
     if exchange.is_imported(kind, own) or device_type not in (0, 1, GPUS[0]):
@@ -244,7 +244,7 @@ def _tell_of(kind: type, backend: Backend, device_type: int, converter: Caller) 
         keep, functions = cast(DeviceBackend, backend).import_functions()
         if not functions[0] or not functions[1]:
             return
-    exchange.tell_of(
+    exchange.register(
         exchange.Importer(
             kind, own, device_type, lambda value: own_array(value)[1], converter,
             keep if device_type else None,
@@ -298,7 +298,7 @@ def _import_jax(value: Any) -> Imported | None:
         lock = "it is an input of JAX's", "write to an output."
     if kind in _HOST_DEVICES:
         if not is_buffer:
-            _tell_of(type(value), _host_backend(), kind, converter)
+            _register_importer(type(value), _host_backend(), kind, converter)
         # NumPy's own conversion knows JAX's dtypes.
         array = attempt(value, "__array__", lambda: np.asarray(value))
         return Imported(array, converter, lock=lock)
@@ -306,7 +306,7 @@ def _import_jax(value: Any) -> Imported | None:
         raise _out_of_reach(value)
     found = _import_dlpack(value, *place, converter, lock)
     if not is_buffer:
-        _tell_of(type(value), _cuda_backend(), kind, converter)
+        _register_importer(type(value), _cuda_backend(), kind, converter)
     if not is_buffer or found.home is None:
         return found
     home = Home(

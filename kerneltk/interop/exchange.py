@@ -157,16 +157,18 @@ _known: list[ExchangeLibrary | Importer] = []
 _readers: list[Reader] = []
 
 
-def tell_of(one: ExchangeLibrary | Importer) -> None:
-    """Tell all readers, and those to come, of a library or an importer; once for each."""
+def register(one: ExchangeLibrary | Importer) -> None:
+    """Report a library or an importer to all readers, and to those to come; once for each."""
     with _lock:
+        if isinstance(one, Importer) and len(_importers()) == _MOST_IMPORTERS:
+            return
         _known.append(one)
         for reader in _readers:
             reader(one)
 
 
 def read_by(reader: Reader) -> None:
-    """Tell a reader of all libraries and importers that are known, and of those to come."""
+    """Report to a reader all libraries and importers that are known, and those to come."""
     with _lock:
         _readers.append(reader)
         for one in _known:
@@ -181,8 +183,11 @@ def library_of(kind: type) -> ExchangeLibrary | None:
 
 def is_imported(kind: type, own_kind: type) -> bool:
     """Whether arrays of a type are read by an `Importer`, as such arrays of a backend."""
-    importers = [one for one in _known if isinstance(one, Importer)][:_MOST_IMPORTERS]
-    return any(one.kind is kind and one.own_kind is own_kind for one in importers)
+    return any(one.kind is kind and one.own_kind is own_kind for one in _importers())
+
+
+def _importers() -> list[Importer]:
+    return [one for one in _known if isinstance(one, Importer)]
 
 
 _CODES = {0: "int", 1: "uint", 2: "float", 5: "complex"}

@@ -28,7 +28,7 @@ def is_tensor(value: Any) -> bool:
     kind = getattr(torch, "Tensor", None)
     if kind is None or not isinstance(value, kind):
         return False
-    _tell_of_table(torch)
+    _register_table(torch)
     return True
 
 
@@ -290,13 +290,13 @@ def _maker_by(torch: Any) -> Callable[..., exchange.Maker]:
 
 
 @lru_cache(maxsize=1)
-def _tell_of_table(torch: Any) -> None:
+def _register_table(torch: Any) -> None:
     """Tell who reads tables of torch's, if it has one."""
     kind = torch.Tensor
     table = getattr(kind, "__dlpack_c_exchange_api__", None)
     if table is None:
         return
-    exchange.tell_of(
+    exchange.register(
         exchange.ExchangeLibrary(
             (kind, torch.nn.Parameter),
             table,

@@ -147,7 +147,8 @@ static PyTypeObject *plan_type, *launcher_type;
     name(str_out, "out") name(str_call, "__call__") name(str_common_call, "_common_call")                \
     name(str_call_kind, "_call_kind") name(str_cuda_interface, "__cuda_array_interface__")                \
     name(str_itemsize, "itemsize") name(str_dlpack, "__dlpack__") name(str_stream, "stream")              \
-    name(str_max_version, "max_version")
+    name(str_max_version, "max_version") name(str_data, "data") name(str_typestr, "typestr")                \
+    name(str_shape, "shape") name(str_strides, "strides") name(str_mask, "mask")
 #define DECLARE(name, value) static PyObject *name;
 NAMES(DECLARE)
 #undef DECLARE

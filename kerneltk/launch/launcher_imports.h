@@ -85,8 +85,9 @@ static int read_extents_of(View *view, PyObject *shape, PyObject *strides) {
 static int read_interface(const struct importer *i, View *view) {
     PyObject *interface = PyObject_GetAttr(view->whole, str_cuda_interface);
     if (!own_by(view, interface) || !PyDict_CheckExact(interface)) return 0;
-    PyObject *data = PyDict_GetItemString(interface, "data"), *name = PyDict_GetItemString(interface, "typestr"), *shape = PyDict_GetItemString(interface, "shape");
-    PyObject *mask = PyDict_GetItemString(interface, "mask"), *stream = PyDict_GetItemString(interface, "stream"), *size;
+    PyObject *data = PyDict_GetItem(interface, str_data), *name = PyDict_GetItem(interface, str_typestr);
+    PyObject *shape = PyDict_GetItem(interface, str_shape), *mask = PyDict_GetItem(interface, str_mask);
+    PyObject *stream = PyDict_GetItem(interface, str_stream), *size;
     int64_t handle = 0;
     if (!data || !name || !shape || !PyTuple_CheckExact(data) || PyTuple_GET_SIZE(data) != 2) return 0;
     if (mask && mask != Py_None) return 0;
@@ -98,7 +99,7 @@ static int read_interface(const struct importer *i, View *view) {
     int is_read_only = PyObject_IsTrue(PyTuple_GET_ITEM(data, 1));
     view->array.is_writable = !is_read_only;
     view->array.address = (uintptr_t)PyLong_AsUnsignedLongLong(PyTuple_GET_ITEM(data, 0));
-    if (PyErr_Occurred() || !read_extents_of(view, shape, PyDict_GetItemString(interface, "strides"))) return 0;
+    if (PyErr_Occurred() || !read_extents_of(view, shape, PyDict_GetItem(interface, str_strides))) return 0;
     unsigned type = 0, device = 0;
     if (!bytes_of(&view->array)) return 1;
     if (i->pointer_attribute(&type, MEMORY_TYPE, view->array.address) || type != DEVICE_MEMORY) return 0;

@@ -287,7 +287,7 @@ def shortcut_of(
             else call
             for call in typed.calls
         )
-        typed = typed.size, typed.constants, described_new, calls, *typed[5:]
+        typed = typed.size, typed.constants, described_new, calls, typed.result, typed.keeps
     made: Callable[..., Any] = module.Shortcut(
         tuple(described),
         tuple(passed),

@@ -33,9 +33,9 @@ def test_a_reader_is_told_of_what_was_before_and_comes_after() -> None:
         pass
 
     told: list[type] = []
-    exchange.tell_of(library(One))
+    exchange.register(library(One))
     exchange.read_by(lambda found: told.append(found.kinds[0]))
-    exchange.tell_of(library(Two))
+    exchange.register(library(Two))
     assert told == [One, Two]
 
 

@@ -160,7 +160,7 @@ def lent_library(kind: type[Lent] = Lent) -> Any:
         (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p),
     )
     capsule = new(ctypes.addressof(newer), b"dlpack_exchange_api", None)
-    exchange.tell_of(
+    exchange.register(
         exchange.ExchangeLibrary(
             (kind,),
             capsule,
@@ -681,7 +681,7 @@ def test_arrays_without_a_table_are_imported_once_a_call(monkeypatch: pytest.Mon
         foreign_arrays._importers, Fixed, lambda value: imported.append(0) or import_fixed(value)
     )
     words = exchange.DTYPES, exchange.dtype_of, 0, 0, None
-    exchange.tell_of(exchange.Importer(Fixed, np.ndarray, 1, np.from_dlpack, Fixed, None, *words))
+    exchange.register(exchange.Importer(Fixed, np.ndarray, 1, np.from_dlpack, Fixed, None, *words))
     own, copied = np.arange(12.0).reshape(4, 3), jit.kernel(lambda x, y: x * y + 1)
     twice = kerneltk.ElementwiseKernel("T x", "T y", "y = 2 * x")
     total = kerneltk.ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0")
@@ -760,7 +760,7 @@ def test_the_current_device_stays_with_libraries_that_change_it(
     monkeypatch.setitem(foreign_arrays._importers, Own, by_python)
     functions = 0, 0, lambda: current_device[0], address_of(read_context), address_of(make_current)
     words = exchange.DTYPES, exchange.dtype_of, *functions
-    exchange.tell_of(
+    exchange.register(
         exchange.Importer(Own, np.ndarray, 1, lambda one: one.array, Own, None, *words)
     )
     twice = kerneltk.ElementwiseKernel("T x", "T y", "y = 2 * x", "twice_where_it_is")
