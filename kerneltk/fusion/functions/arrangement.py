@@ -35,7 +35,7 @@ class ReshapedStorage(Storage):
     copy. So neither of them is written to while the other one is used.
     """
 
-    __slots__ = ("_bases", "_location", "_trace", "_value", "_what")
+    __slots__ = ("_bases", "_function", "_location", "_trace", "_value")
 
     what = (
         "The result of '{}' is used",
@@ -45,7 +45,7 @@ class ReshapedStorage(Storage):
     )
 
     def __init__(self, trace: Trace, base: Storage, value: Any) -> None:
-        self._what = tuple(words.format(value.function) for words in self.what)
+        self._function = value.function
         self._trace = trace
         self._bases = [(one, one.writes) for one in _bases_of(base)]
         self._location = user_location()
@@ -59,7 +59,7 @@ class ReshapedStorage(Storage):
         """The value; raises where the array was written to after it was reshaped."""
         if any(base.writes != seen for base, seen in self._bases):
             raise unsupported(
-                f"{self._what[0]} after the original was written to.", self._what[1], self._location
+                f"{self._said(0)} after the original was written to.", self._said(1), self._location
             )
         return self._value
 
@@ -74,8 +74,11 @@ class ReshapedStorage(Storage):
         if self._trace.block is None and not is_given and not self._is_shared():
             return
         raise unsupported(
-            f"{self._what[2]} is written to, while the original is used, too.", self._what[3]
+            f"{self._said(2)} is written to, while the original is used, too.", self._said(3)
         )
+
+    def _said(self, which: int) -> str:
+        return self.what[which].format(self._function)
 
     def _is_shared(self) -> bool:
         for ref in self._trace.values:

@@ -86,7 +86,9 @@ def _number(array: LazyArray) -> Any:
 
 
 def _is_infinity(value: float) -> Callable[..., Any]:
-    """As NumPy's tests of a sign's infinity, which ask for the sign: no vectors on CPU cores."""
+    """``isposinf`` or ``isneginf`` by a comparison: NumPy's ``signbit`` is not vectorized on CPU
+    cores.
+    """
 
     def test(x: Any, out: Any = None) -> Any:
         if _array(x, out).dtype.kind == "c":
@@ -138,7 +140,7 @@ def _nan_spread(name: str) -> Callable[..., Any]:
     return reduce
 
 
-# -- differences and sums --------------------------------------------------------------------------
+# -- products of vectors ---------------------------------------------------------------------------
 
 
 def _moved(array: Any, source: Any, to: Any) -> Any:
@@ -158,9 +160,6 @@ def _cross(a: Any, b: Any, axisa: Any = -1, axisb: Any = -1, axisc: Any = -1,
     parts = [one[..., (k + 1) % 3] * other[..., (k + 2) % 3]
              - one[..., (k + 2) % 3] * other[..., (k + 1) % 3] for k in range(3)]  # fmt: skip
     return _moved(np.stack(parts, axis=-1), -1, axisc)
-
-
-# -- arrangements ----------------------------------------------------------------------------------
 
 
 # -- calls of the library --------------------------------------------------------------------------

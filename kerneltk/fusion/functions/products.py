@@ -250,15 +250,16 @@ def _solve(a: Any, b: Any) -> Any:
 
 
 def _decomposed(
-    name: str, array: LazyArray, shapes: Sequence[Shape], dtypes: Sequence[Any], *given: Any
-) -> list[Any]:
+    name: str, array: LazyArray, shapes: Sequence[Shape], dtypes: Sequence[Any],
+    args: tuple[Any, ...], options: dict[str, Any],
+) -> list[Any]:  # fmt: skip
     """The results of a function of the library that has several: of one call, behind each other."""
     trace = array.trace
     ends = [constant(0)]
     for shape in shapes:
         ends.append(applied(operator.add, ends[-1], size_of(shape)))
     packed = called(trace, "packed", [array], (ends[-1],), np.result_type(*dtypes),
-                    name=name, args=given[0], given=tuple(given[1].items()))  # fmt: skip
+                    name=name, args=args, given=tuple(options.items()))  # fmt: skip
     found = []
     for (begin, end), shape, kind in zip(itertools.pairwise(ends), shapes, dtypes, strict=True):
         part = packed[plain_number(trace, begin) : plain_number(trace, end)]
@@ -268,8 +269,8 @@ def _decomposed(
 
 
 def _of_matrix(name: str) -> Any:
-    """A function of a matrix, or of stacks of them: what its results' extents are of rows and
-    columns, a small one shows.
+    """A function of a matrix, or of stacks of them. NumPy's results for a small matrix show which
+    of their extents are the rows', and which the columns'.
     """
     function = operator.attrgetter(name)(np)
 
@@ -320,9 +321,10 @@ def _fourier(name: str) -> Any:
         counts = None if s is None else tuple(map(int, s))
         if axes is None:
             axes = range(-array.ndim if counts is None else -len(counts), 0)
-        places, extents = tuple(map(operator.index, axes)), list(array.extents)
-        given = counts or (None,) * len(places)
-        for count, last in zip(given, map(array.axis, places), strict=True):
+        axes, extents, last = tuple(map(operator.index, axes)), list(array.extents), -1
+        given = counts or (None,) * len(axes)
+        for count, axis in zip(given, axes, strict=True):
+            last = array.axis(axis)
             if count is not None and count < 1:
                 raise wrong_value(f"'{name}' of {count} elements is not defined.")
             extents[last] = extents[last] if count is None else constant(count)
@@ -331,7 +333,7 @@ def _fourier(name: str) -> Any:
         elif kind in ("irfft", "hfft") and given[-1] is None:
             extents[last] = applied(_twice, extents[last])
         dtype = dtype_called(f"fft.{kind}", [array], 2, norm=norm)
-        options = {"n": given[0], "axis": places[0]} if is_one else {"s": counts, "axes": places}
+        options = {"n": given[0], "axis": axes[0]} if is_one else {"s": counts, "axes": axes}
         return called(array.trace, f"fft.{name}", [array], tuple(extents), dtype,
                       norm=norm, **options)  # fmt: skip
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import builtins
 import functools
-import operator
 import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -19,7 +18,7 @@ from kerneltk.errors import AxisError, KernelToolkitError, UnsupportedError
 from kerneltk.fusion.trace.creation import CREATION
 from kerneltk.fusion.trace.functions import no_scalar
 from kerneltk.fusion.trace.lazy import Lazy, LazyArray, LazyNumber
-from kerneltk.fusion.trace.operations import trace_of
+from kerneltk.fusion.trace.operations import has_lazy, trace_of
 from kerneltk.fusion.trace.state import Trace, at_line, wrong_type, wrong_value
 
 
@@ -75,7 +74,7 @@ def _is_integer(value: Any) -> bool:
 
 
 def _made(trace: Trace, own: Any, name: str, *args: Any, **kwargs: Any) -> Any:
-    if name == "arange" and next(_lazy(args), None) is None:
+    if name == "arange" and not has_lazy(args):
         return own(*args, **kwargs)  # of axes, and of no extents
     return CREATION[name](trace, own, args, kwargs)
 
@@ -99,7 +98,7 @@ def _lazy(values: Iterable[Any]) -> Iterator[Any]:
 
 
 def _by_own_code(name: str) -> Callable[..., Any]:
-    own = operator.attrgetter(name)(np).__wrapped__
+    own = getattr(np, name).__wrapped__
 
     def call(*args: Any, **kwargs: Any) -> Any:
         trace = trace_of(*_lazy((*args, *kwargs.values())))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import operator
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -182,7 +183,7 @@ def _part_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.empty(0, dtype).real.dtype
 
 
-class Walk:
+class Walk(ABC):
     """Goes through what a body computes, each element of each view once, operands first."""
 
     def __init__(self, operands: Operands, in_memory: InMemory) -> None:
@@ -219,8 +220,8 @@ class Walk:
             return []
         return operands_seen(node, steps)
 
-    def _computed(self, node: Node, steps: Steps) -> Any:
-        raise NotImplementedError
+    @abstractmethod
+    def _computed(self, node: Node, steps: Steps) -> Any: ...
 
 
 class Structure(Walk):

@@ -287,7 +287,7 @@ class Described:
             self._calls.append(Call(made.empty, tuple(map(self._slot_of, given)), (), (slot,)))
             return
         shape = _known(made.extents)
-        make: Any = np.empty if self._is_numpys and made.order in ("C", "F") else made.empty
+        make: Any = np.empty if self._is_numpys else made.empty
         self._new.append(New(slot, shape, made.dtype, made.order, make))
         self._layouts[slot] = in_order(shape, made.dtype, made.order)
 
