@@ -183,9 +183,7 @@ def plain_name(expression: str) -> str:
     """Return a name expression without template arguments, of a mangled name its function:
     ``"ns::f"`` of ``"ns::f<float>"``.
     """
-    # Asked here, too, so that first calls of other kernels need no symbols.
-    name = demangled(expression)[0] if expression.startswith("_Z") else expression
-    return name.partition("<")[0].strip()
+    return demangled(expression)[0].partition("<")[0].strip()
 
 
 @record(slots=False)
@@ -716,7 +714,8 @@ class RawSource:
         own = f"{zlib.crc32(repr((self.code, self.options)).encode()):08x}_"
         by_nvcc = self.compiler == "nvcc"
         codes = (source.code for source in (self, *self.included))
-        has_weak = any("weak" in text for text in (*codes, *self.options))
+        is_asked = not by_nvcc and any(request.is_by_address for request in requests)
+        has_weak = is_asked and any("weak" in text for text in (*codes, *self.options))
         lines, exports, reflected = lines_for_gpus(
             requests, own, by_nvcc=by_nvcc, has_weak=has_weak
         )

@@ -303,11 +303,8 @@ class _Finder:
             self._missing = self._missing or cause
         span = tree.span(node, Scope())
         self._blank.add(span)
-        name = (
-            declared_name(function_declarator(inner))
-            if inner.type == "function_definition"
-            else None
-        )
+        function = inner if inner.type == "function_definition" else None
+        name = declared_name(function_declarator(function))
         if name is not None:
             self.refused.setdefault(span, self._described(tree, inner, cause, reason))
             # Another function of the name must not be called instead.

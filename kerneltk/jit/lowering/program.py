@@ -50,8 +50,12 @@ def lower_program(
             mode, _HANDLERS, lookups=lookups or Lookups(), of_elements=of_elements,
             versions=versions,
         )  # fmt: skip
-        kinds = not of_elements, of_elements
-        lower_function(FunctionBuilder(program, source, function, None, arguments, known, *kinds))
+        lower_function(
+            FunctionBuilder(
+                program, source, function, None, arguments, known,
+                is_kernel=not of_elements, is_of_elements=of_elements,
+            )
+        )  # fmt: skip
         functions = tuple(program.functions)
         return ir.Program(ir.with_recursion(functions) if program.is_recursive else functions)
 

@@ -29,6 +29,7 @@ from kerneltk.jit.numba.options import (
     parse_signature,
     signatures_of,
 )
+from kerneltk.launch.dispatch import given_arguments
 from kerneltk.launch.launch_config import as_extents, covering_grid, is_size
 
 # What to use instead of attributes that numba's kernels have.
@@ -56,7 +57,7 @@ class CudaDispatcher(JitDispatcher):
     def _dispatch(
         self, way: Any, grid: Any, block: Any, args: Any, shared: Any = 0, stream: Any = None
     ) -> None:
-        args = tuple(args)
+        args = given_arguments(self.name, args)
         host = {k: value for k, value in enumerate(args) if isinstance(value, np.ndarray)}
         if (
             not host
