@@ -183,7 +183,9 @@ def plain_name(expression: str) -> str:
     """Return a name expression without template arguments, of a mangled name its function:
     ``"ns::f"`` of ``"ns::f<float>"``.
     """
-    return demangled(expression)[0].partition("<")[0].strip()
+    # Asked here, too, so that first calls of other kernels do not enter the module of symbols.
+    name = demangled(expression)[0] if expression.startswith("_Z") else expression
+    return name.partition("<")[0].strip()
 
 
 @record(slots=False)
