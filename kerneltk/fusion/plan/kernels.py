@@ -139,6 +139,7 @@ def total_of(
             stays = f"kerneltk::stays<{is_least}>({a}, {ia}, {b}, {ib})"
             pairs = ((a, b), (ia, ib))
             combined = tuple([f"kerneltk::chosen({stays}, {x}, {y})" for x, y in pairs])
+        if in_lanes:
             headers = ("host_index_extremes.hpp",)
         neutral = limit_of(dtype, kind == "argmin")
         return Total(
@@ -476,6 +477,13 @@ def reduction_definition(
         "reduction",
     )
     text = preamble.text
+    (first, *others) = reduces
+    if not (online or others) and totals[0].numbered and first.operand.dtype.kind in "biuf":
+        extreme = -1 if first.kind == "argmin" else 1
+        text += (
+            "\nstruct _type_reduce;\n"
+            f"template <> constexpr int kerneltk::sought_extreme<_type_reduce> = {extreme};"
+        )
     members = [item for total in totals for item in total.fields]
     if alone:
         reduce_type = members[0][0]

@@ -1,6 +1,7 @@
-// Where the largest or the least float is, for loops over lanes: conditions by arithmetic on masks, without
-// which GCC makes branches, and no vectors.
+// Where the largest or the least value is. Loops over lanes: conditions by arithmetic on masks, without which GCC makes
+// branches, and no vectors. Long rows: the extreme of each block, whose place is looked up if it is the best so far.
 #pragma once
+#include <kerneltk/extremes.hpp>
 
 namespace kerneltk {
 
@@ -29,5 +30,75 @@ inline F chosen(int mask, F a, F b) {
     __builtin_memcpy(&a, &x, sizeof(x));
     return a;
 }
+
+// Long rows. The index is not carried along with each element, so a block costs what a maximum costs; the places of few
+// blocks are looked up, as the best so far seldom changes.
+template <class T, int WIDE>
+class row_totals<T, WIDE, true, true, typename enable_if<sought_extreme<T> != 0, void>::type> {
+    using V = decltype(T::t0);
+    static constexpr bool LEAST = sought_extreme<T> < 0;
+    static constexpr int LANES = WIDE > 64 / int(sizeof(V)) ? WIDE : 64 / int(sizeof(V)), BLOCK = 4 * LANES;
+    T best;
+    bool has;
+
+    __forceinline__ static V better(V a, V b) { return LEAST ? lesser(a, b) : greater(a, b); }
+
+    // Whether a value that comes later than another one replaces it.
+    __forceinline__ static bool replaces(V later, V first) {
+        return (LEAST ? later < first : later > first) | ((later != later) & (first == first));
+    }
+
+    template <class Element>
+    __forceinline__ void take_block(long long k, int count, const Element& element) {
+        V lanes[LANES], values[BLOCK];
+        for (int l = 0; l < LANES; ++l) lanes[l] = values[l] = element(k + l).t0;
+        for (int from = LANES; from < count; from += LANES)
+            for (int l = 0; l < LANES; ++l) lanes[l] = better(lanes[l], values[from + l] = element(k + from + l).t0);
+        int is_better = !has;
+        for (int l = 0; l < LANES; ++l) is_better |= replaces(lanes[l], best.t0);
+        if (!is_better) return;
+        V top = lanes[0];
+        for (int l = 1; l < LANES; ++l) top = better(top, lanes[l]);
+        int first = count;
+        for (int l = 0; l < count; ++l) {
+            const V value = values[l];
+            const int at = (value == top) | ((value != value) & (top != top)) ? l : count;
+            first = at < first ? at : first;
+        }
+        best = element(k + first);
+        has = true;
+    }
+
+public:
+    template <class Identity>
+    __forceinline__ void begin(const Identity& identity) {
+        best = identity();
+        has = false;
+    }
+
+    template <class Identity, class Start, class Step, class Ahead, class Reduce>
+    __forceinline__ void take(const Identity& identity, const Start&, const Step& step, const Ahead& ahead,
+                              const Reduce& reduce, long long count) {
+        const auto element = [&](long long k) __attribute__((always_inline)) { return step(identity(), k); };
+        long long k = 0;
+        while (count >= LANES && k < count) {
+            // The last block begins earlier: it may take elements twice, as equal ones replace nothing.
+            if (count - k < LANES) k = count - LANES;
+            const long long left = count - k < BLOCK ? count - k : BLOCK, taken = left - left % LANES;
+            ahead(k, k + taken);
+            take_block(k, int(taken), element);
+            k += taken;
+        }
+        for (; k < count; ++k) {
+            best = reduce(best, element(k));
+            has = true;
+        }
+    }
+
+    template <class Reduce>
+    __forceinline__ T end(const Reduce&) {
+        return best;
+    }
+};
 
 }  // namespace kerneltk

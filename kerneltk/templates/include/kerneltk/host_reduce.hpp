@@ -102,10 +102,15 @@ __attribute__((noinline)) void fold(T* totals, long long count, long long width,
     }
 }
 
+// Whether a total is the place of the largest (1) or of the least (-1) element and nothing else; see
+// host_index_extremes.hpp.
+template <class T>
+constexpr int sought_extreme = 0;
+
 // The totals of the elements of one output. Those of a run of elements are taken by `WIDE` totals
 // side by side, which are the compiler's vectors; what is left of the run by `NARROW` ones, and
 // what is left then by one. All of these are in one list.
-template <class T, int WIDE, bool CASCADED, bool IDENTITY>
+template <class T, int WIDE, bool CASCADED, bool IDENTITY, class = void>
 class row_totals {
     static constexpr int NARROW = WIDE >= 32 ? 8 : WIDE >= 8 ? 4 : 1;
     static constexpr int first[] = {0, WIDE, WIDE + NARROW, WIDE + NARROW + 1};
