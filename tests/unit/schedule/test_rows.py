@@ -18,15 +18,6 @@ from kerneltk.schedule.rows import (
 LENGTHS = sorted(
     {n + d for k in range(18) for n in (2**k, 3 * 2**k // 2) for d in (-1, 0, 1)} - {0}
 )
-TABLE = {
-    # rows, and columns side by side: the schedule from each length on, as far as the next one
-    (RowPlanner(True, 1, Sizes((4,), (4,))), 64, 0): {
-        1: None, 16: (1, 1, 1, 16), **{2**k + 1: (1, 1, 1, 2 << k) for k in range(4, 14)},
-        65537: None,
-    },
-}  # fmt: skip
-
-
 # Columns: the threads and the width of tiles from each length on; 0 and 0 are those of
 # one thread, or of groups of blocks.
 COLUMNS = {
@@ -89,25 +80,6 @@ LANES = {
         65536: (512, 32, 16, 1, 2, 0, 4, 0, 0, True, 2),
         131072: (512, 32, 16, 1, 2, 0, 8, 0, 0, True, 2), 131073: None,
     },
-    Sizes((8,), (), 0, 0, 0): {
-        1: None, 2: (256, 2, 2, 1, 0, 0, 1, 0, 1, True, 1),
-        3: (256, 3, 1, 1, 0, 0, 1, 0, 1, False, 3), 7: (256, 7, 1, 1, 0, 0, 1, 0, 1, False, 7),
-        12: (256, 6, 2, 1, 0, 0, 1, 0, 2, True, 3), 33: (256, 9, 1, 1, 0, 0, 1, 0, 4, False, 8),
-        50: (256, 8, 2, 1, 0, 0, 1, 0, 8, True, 3), 63: (256, 4, 1, 1, 0, 0, 1, 0, 16, False, 3),
-        64: (256, 8, 2, 1, 0, 0, 1, 0, 8, True, 4), 200: (256, 8, 2, 1, 0, 0, 1, 0, 32, True, 3),
-        257: (256, 9, 1, 1, 0, 0, 1, 0, 32, False, 8),
-        512: (64, 16, 2, 1, 0, 0, 1, 0, 0, True, 4),
-        1000: (64, 16, 2, 1, 0, 0, 1, 0, 0, True, 7),
-        1023: (64, 16, 2, 1, 0, 0, 1, 0, 0, False, 7),
-        1024: (64, 16, 2, 1, 0, 0, 1, 0, 0, True, 8),
-        4001: (256, 16, 2, 1, 0, 0, 1, 0, 0, False, 7),
-        4096: (256, 16, 2, 1, 0, 0, 1, 0, 0, True, 8),
-        10000: (320, 32, 2, 1, 0, 0, 1, 0, 0, True, 15),
-        16384: (512, 32, 2, 1, 0, 0, 1, 0, 0, True, 16),
-        20000: (320, 32, 2, 1, 0, 0, 2, 0, 0, True, 15),
-        65536: (512, 32, 2, 1, 0, 0, 4, 0, 0, True, 16),
-        131072: (512, 32, 2, 1, 0, 0, 8, 0, 0, True, 16), 131073: None,
-    },
 }  # fmt: skip
 
 
@@ -134,17 +106,6 @@ def test_rows_have_every_element(size: int) -> None:
         # A warp's rows, as its part of shared memory holds them.
         assert not schedule.lanes or schedule.block * schedule.items * size <= 24 << 10
         assert schedule.size(5, length, 0) % 32 == 0
-
-
-@pytest.mark.parametrize(("case", "wanted"), TABLE.items())
-def test_lengths(
-    case: tuple[RowPlanner, int, int], wanted: dict[int, tuple[int, ...] | None]
-) -> None:
-    planner, rows, across = case
-    for length in LENGTHS:
-        expected = wanted[max(first for first in wanted if first <= length)]
-        schedule = None if expected is None else OnChipSchedule(*expected)
-        assert planner(rows, length, across) == schedule, length
 
 
 @pytest.mark.parametrize(("case", "wanted"), COLUMNS.items())
