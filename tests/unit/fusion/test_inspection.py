@@ -9,7 +9,7 @@ import pytest
 
 import kerneltk
 from kerneltk import ArraySpec, pipeline
-from tests.differential.fuse_programs import FAMILIES, IN_PLACE, Family, in_place_arguments
+from tests.differential.fuse_programs import FAMILIES, Family
 
 
 @pytest.mark.parametrize("backend", ["host", "cuda"])
@@ -39,14 +39,4 @@ def test_programs_compile_for_a_gpu(family: Family) -> None:
         return [program(*args) for program in family.programs]
 
     for unit in kerneltk.fuse(every).translation_units(*family.arguments()):
-        assert pipeline.compile_ahead(unit, "sm_90").code
-
-
-@pytest.mark.exhaustive
-def test_programs_in_place_compile_for_a_gpu() -> None:
-    units = {}
-    for program in IN_PLACE:
-        for unit in kerneltk.fuse(program).translation_units(*in_place_arguments()):
-            units[unit.source] = unit
-    for unit in units.values():
         assert pipeline.compile_ahead(unit, "sm_90").code

@@ -44,12 +44,6 @@ class Model:
         return x
 
 
-def makes_a_record(x: Any) -> Any:
-    record = Record(x)
-    record.mean = x.mean()
-    return record
-
-
 class Own(list[Any]):
     pass
 
@@ -100,22 +94,3 @@ def test_where_values_are_kept(function: Any, where: str) -> None:
     with pytest.raises(kerneltk.UnsupportedError, match=f"keeps a traced value in {where}"):
         kerneltk.fuse(function)(X)
     KEPT.clear()
-
-
-@pytest.mark.exhaustive
-def test_the_line_of_an_assignment() -> None:
-    with pytest.raises(kerneltk.UnsupportedError) as found:
-        kerneltk.fuse(makes_a_record)(X)
-    assert "record.mean = x.mean()\n" in str(found.value)
-
-
-@pytest.mark.exhaustive
-def test_what_has_ended_is_not_kept() -> None:
-    def recursive(x: Any) -> Any:
-        def power(n: int) -> Any:
-            return x if n == 0 else x * power(n - 1)
-
-        box = Record(x)
-        return power(2) + box.mean
-
-    np.testing.assert_array_equal(kerneltk.fuse(recursive)(2 * X), 10 * X)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
 from kerneltk.fusion.plan.steps import LibraryCall, library_function
 
@@ -19,13 +18,3 @@ def test_reshapes_are_views_unless_the_array_is_written_to_later() -> None:
     x = np.zeros(6)
     assert np.shares_memory(_called("reshape", (2, 3), x, copies=False), x)
     assert not np.shares_memory(_called("reshape", (2, 3), x, copies=True), x)
-
-
-@pytest.mark.exhaustive
-def test_running_totals_by_kernels_are_numpys() -> None:
-    x = np.random.default_rng(0).random((60, 600))
-    for name in ("add", "multiply", "maximum", "minimum"):
-        found = _called("accumulate", x.shape, x, ufunc=name, axis=1)
-        np.testing.assert_array_equal(found, getattr(np, name).accumulate(x, axis=1))
-        found = _called("accumulate", x.shape, x, ufunc=name, axis=0)
-        np.testing.assert_array_equal(found, getattr(np, name).accumulate(x, axis=0))

@@ -82,18 +82,6 @@ def test_programs(name: str) -> None:
     check_calls(program, *calls)
 
 
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("dtype", ["?", "i1", "u8", "u2", "i4", "f8", "f2", "f4", "c8"])
-def test_reductions_have_numpys_dtypes(dtype: str) -> None:
-    def program(x: Any) -> Any:
-        return (
-            x.sum(axis=1), x.prod(axis=0), x.mean(axis=0), x.any(axis=1), x.all(),
-            x.var(axis=1), x.std(), np.count_nonzero(x), x.sum(dtype=np.complex128),
-        )  # fmt: skip
-
-    check(program, np.array([[1, 0, 3], [4, 5, 6]]).astype(dtype), tolerance=2e-3)
-
-
 def test_bfloat16() -> None:
     def program(x: Any) -> Any:
         return (
