@@ -132,6 +132,17 @@ def as_array(trace: Trace, value: Any) -> LazyArray:
     return LazyArray(trace, Storage(trace.scalar(operand, dtype)))
 
 
+def arrays_of(*values: Any) -> list[LazyArray]:
+    """Values of one trace as arrays."""
+    trace = trace_of(*values)
+    return [as_array(trace, value) for value in values]
+
+
+def array_of(value: Any, *others: Any) -> LazyArray:
+    """A value as an array of the trace that it or one of others belongs to."""
+    return as_array(trace_of(value, *others), value)
+
+
 def of_list(trace: Trace, value: Any, dtype: Any = None) -> LazyArray:
     """A list of values as an array of the arguments' library; `dtype` is for one of constants."""
     if has_lazy(value):
