@@ -10,7 +10,7 @@ import pytest
 
 import kerneltk
 from kerneltk.backends.base import backend_named
-from kerneltk.fusion.plan.steps import LibraryCall
+from kerneltk.fusion.plan.steps import LibraryCall, library_function
 from kerneltk.fusion.start import traced
 
 
@@ -147,3 +147,14 @@ def test_reshaped_arrays_are_copied_where_they_are_written_to(
         if isinstance(step.kernel, LibraryCall) and step.kernel.function == "reshape"
     ]
     assert {"copies": copies} in options
+
+
+def _called(name: str, shape: Any, *arrays: Any, **options: Any) -> Any:
+    dtype = np.dtype(np.float64)
+    return library_function(LibraryCall(name, tuple(options.items())), np, dtype)(shape, *arrays)
+
+
+def test_reshapes_are_views_unless_the_array_is_written_to_later() -> None:
+    x = np.zeros(6)
+    assert np.shares_memory(_called("reshape", (2, 3), x, copies=False), x)
+    assert not np.shares_memory(_called("reshape", (2, 3), x, copies=True), x)
