@@ -118,6 +118,11 @@ def test_an_obligation_depends_on_loops_that_it_does_not_have() -> None:
     assert not whole.depends_on({I_, K})
     assert whole.holds(NONE)
     assert not inner.within(I_, range(3, 8)).holds(NONE)
+    # More rounds than can be asked hold by their corners alone.
+    loops = ((J, span), (I_, range(1000)))
+    odd = call(operator.mod, call(operator.add, I_, J), number(1))
+    for condition, value in ((call(has_index, number(999), J), True), (odd, 0)):
+        assert Obligation({condition: value}, loops, "loop").holds(NONE) is bool(value)
 
 
 def test_the_first_rounds_that_decide_alike() -> None:
