@@ -47,32 +47,6 @@ def test_a_progression_is_computed_from_the_index(start: int) -> None:
     assert "index" in text
 
 
-@pytest.mark.one_in(4)
-@pytest.mark.parametrize(
-    "function",
-    [
-        lambda x: (x - x[0])[1:],
-        lambda x: (x - x[0, 0])[1:, ::2],
-        lambda x: (x - x[0, 0]).T[1:],
-        lambda x: (x * x[:1])[1:, None],
-        lambda x: (x + x[:, :1])[..., 1:],
-        lambda x: (x + x[:1, :1])[::-1, 0],
-        lambda x: np.flip(x - x[-1]),
-        lambda x: (x - x[0, 0])[None, 1].transpose(1, 0),
-        lambda x: (np.where(x > x[1, 1], x, x[0, 0]) + x.sum())[1:, 1],
-        lambda x: np.broadcast_to((x[0] - x[0, 0])[1:], (4, 2)),
-        lambda x: np.expand_dims(x[0, 0] + x, 1)[:, :, 1:],
-        lambda x: ((x - x[0])[1:] * (x - x[0])[0])[:, 1:],
-    ],
-)
-def test_a_view_of_an_element_and_an_array(function: Any) -> None:
-    x = np.arange(12.0).reshape(4, 3) ** 2
-    fused = kerneltk.fuse(function)
-    for _ in range(2):
-        np.testing.assert_array_equal(fused(x), function(x))
-    np.testing.assert_array_equal(fused(np.asfortranarray(x)), function(x))
-
-
 def test_what_kernels_cannot_compute_is_refused_at_its_line() -> None:
     @kerneltk.fuse
     def rounded(x: Any) -> Any:

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import kerneltk
-from kerneltk.fusion.trace.functions import _arange_size
 from tests.sampling import but_for, half
 from tests.unit.fusion.array_support import check, check_calls
 
@@ -91,11 +90,6 @@ def test_bfloat16() -> None:
 
     x = np.arange(6).reshape(2, 3).astype(ml_dtypes.bfloat16)
     check(program, x, tolerance=1e-2)
-
-
-@pytest.mark.parametrize("numbers", [(0, 5, 1), (0, 5, 2), (5, 0, -1), (0.0, 1.0, 0.1), (3, 1, 1)])
-def test_arange_has_numpys_size(numbers: tuple[float, float, float]) -> None:
-    assert _arange_size(*numbers) == len(np.arange(*numbers))
 
 
 @pytest.mark.exhaustive

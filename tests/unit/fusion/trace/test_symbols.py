@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,7 +18,6 @@ from kerneltk.fusion.trace.symbols import (
     decision,
     sliced_extent,
 )
-from tests.sampling import half
 
 
 def extent(array: int, axis: int, value: int) -> Symbol:
@@ -52,58 +49,6 @@ def test_equal_operands_make_no_circle() -> None:
         guards.note_equal(left, right)
     assert guards.canonical(parts[0]) == guards.canonical(parts[1])
     assert guards.canonical(one) == guards.canonical(other)
-
-
-CAUGHT: list[Any] = [
-    lambda x, y, m: caught(lambda: x * (1 / m), x * 9, ZeroDivisionError),
-    lambda x, y, m: caught(lambda: x * 10.0**m, x * 9, OverflowError),
-    lambda x, y, m: caught(lambda: x * [1.0, 2.0][m], x * 9, IndexError),
-    lambda x, y, m: caught(lambda: x[m], x[0] * 9, LookupError),
-    lambda x, y, m: caught(lambda: x.astype(np.int8) + m, x * 9, OverflowError),
-    lambda x, y, m: caught(lambda: x + y, x * 7, ValueError),
-    lambda x, y, m: caught(lambda: (x[1:] + y)[:1] + x, x * 7, ValueError),
-    lambda x, y, m: caught(lambda: (x + y) * 0, x * 7, ValueError) + x,
-    lambda x, y, m: caught(lambda: np.broadcast_to(y, x.shape) * x, x * 7, ValueError),
-    lambda x, y, m: caught(lambda: x[m:].max(), x * 7, ValueError),
-    lambda x, y, m: suppressed(x, m),
-    lambda x, y, m: unneeded(x, y, m),
-]
-
-
-def caught(compute: Callable[[], Any], otherwise: Any, kind: type[Exception]) -> Any:
-    try:
-        return compute()
-    except kind:
-        return otherwise
-
-
-def suppressed(x: Any, m: Any) -> Any:
-    y = x * 3
-    with contextlib.suppress(ZeroDivisionError):
-        y = x * (1 // m)
-    return y
-
-
-def unneeded(x: Any, y: Any, m: Any) -> Any:
-    try:
-        1 % m
-        x[:, None] + y[:2]
-    except ZeroDivisionError:
-        return x * 5
-    return x * 2
-
-
-@pytest.mark.one_in(9)
-@pytest.mark.parametrize("number", range(len(CAUGHT)))
-@pytest.mark.parametrize("is_backwards", half([False, True]))
-def test_exceptions_that_a_function_catches(number: int, is_backwards: bool) -> None:
-    function = CAUGHT[number]
-    fused = kerneltk.fuse(function)
-    calls = [(m, n) for n in (3, 2, 1, 3) for m in (2, 0, 1, 400, -1, 2)]
-    x = np.arange(1.0, 4.0)
-    for m, n in reversed(calls) if is_backwards else calls:
-        y = np.ones(n)
-        np.testing.assert_array_equal(fused(x, y, m), function(x, y, m), str((m, n)))
 
 
 @pytest.mark.exhaustive
