@@ -105,7 +105,7 @@ def test_rows_have_every_element(size: int) -> None:
         assert schedule.vector * size <= 16
         # A warp's rows, as its part of shared memory holds them.
         assert not schedule.lanes or schedule.block * schedule.items * size <= 24 << 10
-        assert schedule.size(5, length, 0) % 32 == 0
+        assert schedule.lane_threads(5) % 32 == 0
 
 
 @pytest.mark.parametrize(("case", "wanted"), COLUMNS.items())
