@@ -120,8 +120,9 @@ def _reduced(
 ) -> Node:
     if not axes and kind not in ("argmin", "argmax"):
         return _total_of_one(trace, kind, node, result)
-    if kind in ("min", "max", "argmin", "argmax") and not may_be_empty:
-        _check_not_empty(trace, kind, node.shape, axes)
+    is_of_some = kind in ("min", "max", "argmin", "argmax") and not may_be_empty
+    if is_of_some and trace.guards.decide(operator.not_, _count(node.shape, axes)):
+        raise wrong_value(f"The '{kind}' of no elements is not defined.")
     if node.dtype.names is not None:
         raise wrong_type(f"'{kind}' cannot be computed for '{node.dtype}'.")
     # The total of one element is the element, and that takes no kernel of its own.
@@ -138,11 +139,6 @@ def _total_of_one(trace: Trace, kind: str, node: Node, result: np.dtype[Any]) ->
     if kind != "sum" or result.kind not in "fc":
         return value
     return trace.apply(np.add, [value, trace.scalar(constant(0.0), result)], result)
-
-
-def _check_not_empty(trace: Trace, kind: str, shape: Shape, axes: tuple[int, ...]) -> None:
-    if trace.guards.decide(operator.not_, _count(shape, axes)):
-        raise wrong_value(f"The '{kind}' of no elements is not defined.")
 
 
 def _kept(node: Node, axes: tuple[int, ...], keepdims: bool) -> Node:
@@ -765,10 +761,6 @@ def _arange_size(start: Any, stop: Any, step: Any) -> int:
     return max(0, int(np.ceil((stop - start) / step)))
 
 
-def _plain_name(name: str) -> Callable[..., Any]:
-    return functools.partial(_plain, name)
-
-
 _VIEWS: dict[str, Callable[..., Any]] = {
     "transpose": _transpose, "permute_dims": _transpose, "squeeze": _array_method("squeeze"),
     "swapaxes": _array_method("swapaxes"), "expand_dims": _expand_dims,
@@ -776,7 +768,7 @@ _VIEWS: dict[str, Callable[..., Any]] = {
     "matrix_transpose": lambda x: array_of(x).mT,
 }  # fmt: skip
 _REDUCTIONS: dict[str, Callable[..., Any]] = {
-    "sum": _plain_name("sum"), "prod": _plain_name("prod"),
+    "sum": functools.partial(_plain, "sum"), "prod": functools.partial(_plain, "prod"),
     "min": lambda a, axis=None, out=None, **o: _plain("min", a, axis, None, out, **o),
     "max": lambda a, axis=None, out=None, **o: _plain("max", a, axis, None, out, **o),
     "any": lambda a, axis=None, out=None, **o: _plain("any", a, axis, None, out, **o),
