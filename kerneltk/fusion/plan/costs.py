@@ -36,8 +36,6 @@ def cost_of(node: Node, in_memory: InMemory) -> int:
     """What a value costs for each element, in operations that take no longer than a load."""
     cost = 0
     for one in walked([node], is_there=lambda one: in_memory(one) is not None):
-        if isinstance(one, Reduce):
-            return 0
         cost += isinstance(one, Apply | Cast)
         if isinstance(one, Apply) and takes_long(one):
             cost += 3 if one.function in (np.true_divide, np.sqrt) else 15

@@ -53,6 +53,7 @@ def test_views_see_what_is_written(x: LazyArray) -> None:
     before = view.node
     x += 1
     assert view.node is not before
+    assert repr(x) == "<traced array of float32, shape (4, 1, 3)>"
 
 
 def _divmods(x: Any, k: Any) -> Any:
