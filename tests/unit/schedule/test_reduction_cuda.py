@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -18,7 +18,6 @@ from kerneltk.schedule.reduction_cuda import (
     CudaReductionSchedule,
     plan_reduction_cuda,
 )
-from tests.unit.schedule.test_rows import LENGTHS
 
 make = ArraySpec.make
 Shape = tuple[int, ...]
@@ -105,38 +104,6 @@ def source_key(schedule: CudaReductionSchedule) -> tuple[Any, ...]:
 )
 def test_float32_in_c_order(shape: Shape, axes: Shape, wanted: tuple[Any, ...]) -> None:
     assert choice(plan(shape, axes)) == wanted
-
-
-# The shape of length n: unroll, lanes, block, split from each n on, as far as the next one.
-ALONG = {
-    1: (1, 1), 2: (1, 2), 3: (3, 1), 4: (1, 4), 5: (3, 2), 7: (1, 8), 9: (3, 2), 11: (3, 4),
-    13: (1, 16), 17: (3, 4), 23: (3, 8), 25: (4, 4), 31: (1, 32), 33: (3, 8), 47: (3, 16),
-    49: (4, 8), 63: (2, 32), 65: (3, 16), 95: (3, 32), 97: (4, 16), 127: (4, 32), 129: (3, 32),
-    193: (4, 32), 513: (3, 256), 769: (4, 256), 1025: (3, 256), 1537: (4, 256),
-}  # fmt: skip
-DOWN = {
-    1: (1, 256), 2: (2, 256), 3: (3, 256), 4: (4, 256), 5: (3, 256), 7: (4, 256), 8: (4, 128),
-    9: (3, 128), 13: (4, 128), 16: (4, 64), 17: (3, 64), 25: (4, 64), 32: (4, 32), 33: (3, 32),
-    49: (4, 32), 128: (4, 32, 512, 2), 129: (3, 32, 512, 3), 191: (4, 32, 512, 3),
-    193: (4, 32, 512, 4), 257: (4, 32, 512, 5), 383: (4, 32, 512, 6), 385: (4, 32, 512, 7),
-    511: (4, 32, 512, 8), 513: (3, 32, 512, 8), 769: (4, 32, 512, 8),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("strategy", "wanted", "shape", "axis"),
-    [
-        ("rows", ALONG, lambda n: (4096, 4 * n), 1),
-        ("columns", DOWN, lambda n: (n, 4096), 0),
-    ],
-)
-def test_lengths(
-    strategy: str, wanted: dict[int, Shape], shape: Callable[[int], Shape], axis: int
-) -> None:
-    for length in LENGTHS:
-        unroll, lanes, *rest = wanted[max(first for first in wanted if first <= length)]
-        block, split = rest or (256, 1)
-        assert choice(plan(shape(length), (axis,))) == (strategy, 4, unroll, lanes, block, split)
 
 
 def test_schedules() -> None:
