@@ -101,7 +101,7 @@ def dependent(x: Any, y: Any, z: Any) -> Any:
                 y[k, j] = y[k, j] * 0.5 + 1 / (i + k + 1) - 0.5 * j
         for j in range(_N - 1, i - 1, -2):
             last = last * 0.5 + y[j, i]
-            z[j] += (i + j) % 3
+            z[j] += (i * j) % 3
         z[i] += total * 0.01
         for j in range(i - 1, i + 1):
             x[j, i] += j

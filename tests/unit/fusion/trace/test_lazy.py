@@ -102,6 +102,7 @@ def guarded(key: Any) -> Callable[[Any], Any]:
 
 # Programs, and the arguments of their calls.
 PROGRAMS: dict[str, tuple[Callable[..., Any], list[tuple[Any, ...]]]] = {
+    "a progression": (lambda x: x + np.arange(6), [(np.arange(6.0),)]),
     "sizes": (lambda x: x * x.nbytes + x.itemsize, [(np.ones(3),), (np.ones(4),)]),
     "divmod": (_divmods, [(np.array([1, 2, -3], np.int8), k) for k in (7, 2.5, np.int16(9))]),
     "copies": (_copies, [(np.arange(3.0), 3)]),

@@ -115,6 +115,13 @@ def two_parities(x: Any, y: Any) -> None:
             x[i] += 1
 
 
+def appended(x: Any, y: Any) -> Any:
+    found = []
+    for i in range(x.shape[0]):
+        found.append(x[i] * 2)
+    return found[3] + found[-1]
+
+
 def one_view(x: Any, y: Any) -> Any:
     row = x[0]
     for i in range(x.shape[0]):
@@ -258,7 +265,7 @@ def returned_by_a_dependent_range(x: Any, y: Any) -> Any:
     [
         time_is_used_behind, left_by_a_dependent_range, divided_behind_a_dependent_range,
         time_decides, returned_by_a_dependent_range, two_parities, grown_by_an_inner_loop,
-        one_view, through_a_name, state_of_defaults, selected_before, state_of_a_function,
+        one_view, appended, through_a_name, state_of_defaults, selected_before, state_of_a_function,
         state_of_a_class, order_of_a_dict, caught, returned_from_finally,
     ],
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,13 @@ def test_values_of_other_types_are_others(value: int, other: object) -> None:
     guards.value(Symbol(("argument", 0), value))
     assert holds(guards, Environment([value], []))
     assert not holds(guards, Environment([other], []))
+
+
+def test_a_decision_that_cannot_be_computed_does_not_hold() -> None:
+    guards = Guards()
+    inverse = applied(operator.truediv, constant(1.0), Symbol(("argument", 0), 2))
+    assert guards.decide(operator.gt, inverse, constant(0.0))
+    assert not holds(guards, Environment([0], []))
 
 
 def test_equal_operands_make_no_circle() -> None:
