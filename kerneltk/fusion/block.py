@@ -211,6 +211,10 @@ _OF_COMPUTED = (
 )  # fmt: skip
 
 
+def _with_values(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+    return function(*map(computed, args), **{name: computed(kwargs[name]) for name in kwargs})
+
+
 class ComputedArray(LazyArray):
     """A lazy array whose block has ended: it stands for the array that it became."""
 
@@ -227,18 +231,15 @@ class ComputedArray(LazyArray):
         return getattr(object.__getattribute__(self, "_value"), name)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        options = {name: computed(value) for name, value in kwargs.items()}
-        return getattr(ufunc, method)(*map(computed, inputs), **options)
+        return _with_values(getattr(ufunc, method), inputs, kwargs)
 
     def __array_function__(
         self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        options = {name: computed(value) for name, value in kwargs.items()}
-        return function(*map(computed, args), **options)
+        return _with_values(function, args, kwargs)
 
     def __cupy_override_elementwise_kernel__(self, kernel: Any, *args: Any, **kwargs: Any) -> Any:
-        options = {name: computed(value) for name, value in kwargs.items()}
-        return kernel(*map(computed, args), **options)
+        return _with_values(kernel, args, kwargs)
 
     __cupy_override_reduction_kernel__ = __cupy_override_elementwise_kernel__
 
@@ -246,18 +247,14 @@ class ComputedArray(LazyArray):
     def __torch_function__(
         cls, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
-        options = {name: computed(value) for name, value in (kwargs or {}).items()}
-        return function(*map(computed, args), **options)
+        return _with_values(function, args, kwargs or {})
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         return np.array(self._value, dtype, copy=copy, order="K")
 
 
 def _delegated(name: str) -> Any:
-    def method(self: ComputedArray, *args: Any) -> Any:
-        return getattr(self._value, name)(*map(computed, args))
-
-    return method
+    return lambda self, *args: getattr(self._value, name)(*map(computed, args))
 
 
 for _name in (

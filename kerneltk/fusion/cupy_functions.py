@@ -140,17 +140,11 @@ def handled_by(handler: Handler) -> Iterator[None]:
         _end()
 
 
-def _as_they_are(
-    module: str, name: str, own: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
-    return own(*args, **kwargs)
-
-
 def called_on_host(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Call a function with NumPy's arrays: functions of CuPy's that it calls are NumPy's."""
     if "cupy" not in sys.modules:
         return function(*args, **kwargs)
-    with handled_by(Handler(_as_they_are, on_host=True)):
+    with handled_by(Handler(lambda _, __, own, given, named: own(*given, **named), on_host=True)):
         return function(*args, **kwargs)
 
 
@@ -275,17 +269,11 @@ def _as_host(value: Any, stream: Any = None, order: str = "C", out: Any = None, 
     return np.asarray(value, order=order)  # type: ignore[call-overload]
 
 
-def _numpy_of(*args: Any) -> Any:
-    return sys.modules["numpy"]
-
-
-def _reciprocal_root(x: Any, **options: Any) -> Any:
-    return np.reciprocal(np.sqrt(x), **options)
-
-
 _OF_CUPY: dict[str, Any] = {
-    "asnumpy": _as_host, "get_array_module": _numpy_of, "rsqrt": _reciprocal_root,
-}  # fmt: skip
+    "asnumpy": _as_host,
+    "get_array_module": lambda *_: np,
+    "rsqrt": lambda x, **options: np.reciprocal(np.sqrt(x), **options),
+}
 
 
 def counterpart(ufunc: Any) -> Any:

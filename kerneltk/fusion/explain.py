@@ -12,6 +12,7 @@ from kerneltk.fusion.plan.described import in_order, without_memory
 from kerneltk.fusion.plan.program import Program
 from kerneltk.fusion.plan.steps import Leaf, LibraryCall, Step, all_launches, elements
 from kerneltk.fusion.trace.graph import all_effects
+from kerneltk.fusion.trace.state import ArraySource
 from kerneltk.launch.explanation import KernelExplanation, target_of
 
 
@@ -127,26 +128,25 @@ def _name(program: Program, array: int) -> str:
     return sources[array].name if array < len(sources) else f"value {array - len(sources) + 1}"
 
 
-def _size(leaf: Leaf) -> int:
-    return elements(leaf.shape) * leaf.dtype.itemsize
+def _size(array: Leaf | ArraySource) -> int:
+    return elements(array.shape) * array.dtype.itemsize
 
 
 def _read(program: Program, step: Step) -> dict[int, int]:
     """How many bytes of each array a launch reads: each once, as caches serve what overlaps."""
-    found: dict[int, int] = {}
+    sources, found = program.trace.sources, dict[int, int]()
     for leaf in step.leaves():
-        whole = _whole_size(program, leaf.array)
         size = found.get(leaf.array, 0) + _size(leaf)
-        found[leaf.array] = size if whole is None else min(size, whole)
+        is_whole = leaf.array >= len(sources)
+        found[leaf.array] = size if is_whole else min(size, _size(sources[leaf.array]))
     return found
 
 
-def _whole_size(program: Program, array: int) -> int | None:
-    sources = program.trace.sources
-    if array >= len(sources):
-        return None
-    source = sources[array]
-    return elements(source.shape) * source.dtype.itemsize
+def _written(step: Step) -> Iterator[tuple[int, int]]:
+    """The arrays that a launch writes to, and how many bytes of each."""
+    for target, node in zip(step.targets, step.nodes, strict=True):
+        shape = node.shape if target.is_new else step.shape
+        yield target.array, elements(shape) * node.dtype.itemsize
 
 
 def _launches(
@@ -172,16 +172,11 @@ def _launches(
 
 
 def _traffic(program: Program, step: Step, launch: KernelExplanation | None) -> KernelTraffic:
-    reads = _read(program, step)
-    writes: list[tuple[str, int]] = []
-    for target, node in zip(step.targets, step.nodes, strict=True):
-        shape = node.shape if target.is_new else step.shape
-        writes.append((_name(program, target.array), elements(shape) * node.dtype.itemsize))
     return KernelTraffic(
         step.kind,
         tuple(extent.value for extent in step.shape),
-        tuple((_name(program, array), size) for array, size in reads.items()),
-        tuple(writes),
+        tuple((_name(program, array), size) for array, size in _read(program, step).items()),
+        tuple((_name(program, array), size) for array, size in _written(step)),
         launch,
     )
 
@@ -197,14 +192,9 @@ def _floor(program: Program) -> int:
             is_input = array < count and not program.trace.sources[array].is_local
             if is_input and array not in writes:
                 reads[array] = max(reads.get(array, 0), size)
-        for target, node in zip(step.targets, step.nodes, strict=True):
-            is_returned = target.array in returned or (
-                target.array < count and not program.trace.sources[target.array].is_local
-            )
-            if is_returned:
-                shape = node.shape if target.is_new else step.shape
-                size = elements(shape) * node.dtype.itemsize
-                writes[target.array] = max(writes.get(target.array, 0), size)
+        for array, size in _written(step):
+            if array in returned or (array < count and not program.trace.sources[array].is_local):
+                writes[array] = max(writes.get(array, 0), size)
     return sum(reads.values()) + sum(writes.values())
 
 

@@ -143,16 +143,16 @@ def explained(error: Exception) -> KernelToolkitError | None:
     if last is None:
         return None
     users, inner = entries[last], [entry.tb_frame for entry in entries[last + 1 :]]
+    frame, code = users.tb_frame, users.tb_frame.f_code
     if inner:
         if isinstance(error, _PLAIN) or not any(map(_is_concerned, inner)):
             return None
-    elif not isinstance(error, TypeError) or _raises(users.tb_frame.f_code, users.tb_lasti):
-        return None
+    elif not isinstance(error, TypeError) or code.co_code[users.tb_lasti] in _RAISE:
+        return None  # the user's own 'raise'
     kind: type[KernelToolkitError] = UnsupportedError
     for own, other in ((TypeError, ArgumentTypeError), (ValueError, ArgumentValueError)):
         kind = other if isinstance(error, own) else kind
-    frame = users.tb_frame
-    snippet = location_of(frame.f_code, users.tb_lasti, frame.f_globals).snippet()
+    snippet = location_of(code, users.tb_lasti, frame.f_globals).snippet()
     message = f"{type(error).__name__}: {str(error).rstrip('.')}."
     return kind(
         render_message(
@@ -191,8 +191,3 @@ def _is_concerned(frame: FrameType) -> bool:
         for value in frame.f_locals.values()
         for item in (value if isinstance(value, list | tuple) else (value,))
     )
-
-
-def _raises(code: CodeType, instruction: int) -> bool:
-    """Whether an instruction is the user's own 'raise'."""
-    return code.co_code[instruction] in _RAISE

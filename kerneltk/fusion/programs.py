@@ -190,7 +190,7 @@ class Programs:
         def launch(handle: int | None) -> Any:
             return run(*own)
 
-        result = launched(adoption, None, launch, _as_it_is if is_own else _mapped)
+        result = launched(adoption, None, launch, (lambda found, _: found) if is_own else _mapped)
         if (
             program is not None
             and run is program.run
@@ -493,10 +493,6 @@ def _read_only(value: Any) -> Any:
     view = value.view()
     view.flags.writeable = False
     return view
-
-
-def _as_it_is(result: Any, give_back: Callable[[Any], Any]) -> Any:
-    return result
 
 
 def _mapped(result: Any, give_back: Callable[[Any], Any]) -> Any:

@@ -781,10 +781,6 @@ def _folded(
 _FEWEST_FOLDED = 256  # rows of the loop
 
 
-def _whole_warps(threads: int) -> int:
-    return -(-threads // WARP) * WARP
-
-
 # The source depends on this number: four of them between powers of two keep sources few.
 _LANES_ACROSS = (
     *(1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64),
@@ -872,7 +868,7 @@ def _columns(
         apart = width * max((abs(row[-1]) for o, row in read if not o.written), default=0)
         while True:
             below = max(1, capacity // lanes)
-            held = _column_threads(most * moved) // _whole_warps(below * lanes)
+            held = _column_threads(most * moved) // (-(-below * lanes // WARP) * WARP)
             split = _split(length, below * most, tiles, multiprocessors * held)
             half = next(n for n in _LANES_ACROSS if 2 * n >= lanes)
             is_least = rows > 1 or half * apart < min(_SHORTEST_STRETCH, inner * apart // 2)

@@ -98,14 +98,6 @@ class OnChipSchedule(NamedTuple):
         """Return the number of tiles that columns side by side are; one row is one."""
         return -(-across // self.width) if self.width else 1
 
-    def size(self, rows: int, length: int, across: int) -> int:
-        """Return the threads of a launch for so many rows or stacks of columns."""
-        if self.waiting:
-            return self.waiting_threads(rows, length, across)
-        if self.lanes and not self.width:
-            return self.lane_threads(rows)
-        return rows * self.tiles(across) * self.threads
-
     def waiting_threads(self, stacks: int, length: int, across: int) -> int:
         """Return the threads of a launch whose groups of blocks have a tile each."""
         blocks = self.group(length)

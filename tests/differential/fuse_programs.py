@@ -86,56 +86,39 @@ ORDERED: list[Program] = [
     lambda x, y: x > 1.5,
 ]
 FLOATING: list[Program] = [
-    lambda x, y: np.sin(x) * np.cos(y),
-    lambda x, y: np.tan(x * 0.3),
-    lambda x, y: np.exp(x) + np.expm1(y),
-    lambda x, y: np.exp2(x),
-    lambda x, y: np.log(y) + np.log1p(y),
-    lambda x, y: np.log2(y) - np.log10(y),
-    lambda x, y: np.sqrt(y),
-    lambda x, y: np.cbrt(x),
-    lambda x, y: np.tanh(x) + np.sinh(y) - np.cosh(x),
-    lambda x, y: np.arctan2(x, y),
-    lambda x, y: np.hypot(x, y),
-    lambda x, y: np.arctan(x),
-    lambda x, y: np.arcsin(y / 2) + np.arccos(y / 2),
-    lambda x, y: np.floor(x) + np.ceil(x) - np.trunc(x),
-    lambda x, y: np.rint(x * 3),
-    lambda x, y: x.round(),
-    lambda x, y: np.copysign(y, x),
-    lambda x, y: np.fmod(x, y),
-    lambda x, y: y**3,
-    lambda x, y: y**0.5,
-    lambda x, y: y**x,
-    lambda x, y: 2**x,
-    lambda x, y: x**2,
-    lambda x, y: np.sign(x),
-    lambda x, y: np.isnan(np.log(x)),
-    lambda x, y: np.isfinite(x / (x - x)),
-    lambda x, y: np.signbit(x),
-    lambda x, y: np.reciprocal(y),
-    lambda x, y: np.heaviside(x, 0.5),
-    lambda x, y: np.logaddexp(x, y),
-    lambda x, y: np.degrees(x) + np.radians(x),
+    lambda x, y: [
+        f(x)
+        for f in (
+            np.exp, np.exp2, np.sin, np.tanh, np.sinh, np.cosh, np.cbrt, np.arctan, np.degrees,
+            np.radians, np.floor, np.ceil, np.trunc, np.sign, np.signbit, np.sinc, np.i0,
+            scipy.special.erf, scipy.special.expit,
+        )
+    ],
+    lambda x, y: [
+        f(y)
+        for f in (
+            np.cos, np.expm1, np.log, np.log1p, np.log2, np.log10, np.sqrt, np.reciprocal,
+            scipy.special.erfc,
+        )
+    ],
+    lambda x, y: [
+        f(x, y) for f in (np.arctan2, np.hypot, np.fmod, np.logaddexp, np.isclose, np.divmod)
+    ],
+    lambda x, y: np.tan(x * 0.3) + np.arcsin(y / 2) + np.arccos(y / 2),
+    lambda x, y: np.rint(x * 3) + x.round(),
+    lambda x, y: np.copysign(y, x) + np.heaviside(x, 0.5),
+    lambda x, y: (y**3, y**0.5, y**x, 2**x, x**2),
+    lambda x, y: np.isfinite(x / (x - x)) | np.isnan(np.log(x)),
     lambda x, y: np.nan_to_num(np.log(x)),
-    lambda x, y: np.divmod(x, y)[0],
-    lambda x, y: np.modf(x)[1],
-    lambda x, y: np.frexp(x)[1],
-    lambda x, y: x.var(),
-    lambda x, y: x.std(axis=1),
-    lambda x, y: x.var(axis=0, ddof=1, keepdims=True),
+    lambda x, y: (np.modf(x)[1], np.frexp(x)[1]),
+    lambda x, y: (x.var(), x.std(axis=1), x.var(axis=0, ddof=1, keepdims=True)),
     lambda x, y: np.exp(x - x.max(axis=1, keepdims=True)).sum(axis=1),
     lambda x, y: x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + 1e-6),
     lambda x, y: (x - x.mean(0)) / (x.std(0) + 1e-5),
     lambda x, y: np.sqrt(np.sum((x - y) ** 2)),
     lambda x, y: np.nansum(np.where(x > 0, x, np.nan)),
-    lambda x, y: scipy.special.erf(x) + scipy.special.erfc(y),
-    lambda x, y: scipy.special.expit(x),
-    lambda x, y: scipy.special.xlogy(y, y),
-    lambda x, y: scipy.special.gammaln(y + 1),
-    lambda x, y: np.isclose(x, y),
-    lambda x, y: np.sinc(x) + np.i0(y),
-]
+    lambda x, y: scipy.special.xlogy(y, y) + scipy.special.gammaln(y + 1),
+]  # fmt: skip
 INTEGER: list[Program] = [
     lambda x, y: x & y,
     lambda x, y: x | 1,

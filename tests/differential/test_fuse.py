@@ -172,21 +172,6 @@ def test_places_of_extremes_among_ties_and_nan(backend: Any, dtype: str) -> None
         same(fused(backend.asarray(x)), program(x), backend, (dtype, columns))
 
 
-@pytest.mark.exhaustive
-def test_whole_arrays_and_single_rows_in_registers(backend: Any) -> None:
-    def whole(x: Any) -> Any:
-        return x - x.max(), x.sum()
-
-    def rows(x: Any) -> Any:
-        return x - x.max(-1, keepdims=True)
-
-    values = np.random.default_rng(4).integers(-50, 50, (12, 3, 7)).astype(np.float32)
-    cases = (values[5, :, :5].copy(), values[3], values[3:4], values[::5][:1], values[::-5, :1])
-    for array in cases:
-        for program in (whole, rows):
-            same(kerneltk.fuse(program)(backend.asarray(array)), program(array), backend, array)
-
-
 def test_quotients_of_all_sizes_are_rounded_once(backend: Any) -> None:
     special = [0, 1, 0x7FFFFF, 0x800000, 0x21800000, 0x5D800000, 0x3F7FFFFF, 0x3F800000, 0x3F800001,
                0x7F7FFFFF, 0x7F800000, 0x7FC00000]  # fmt: skip
@@ -212,30 +197,6 @@ def test_quotients_of_all_sizes_are_rounded_once(backend: Any) -> None:
     np.testing.assert_array_equal(
         found[is_number].view(np.uint32), wanted[is_number].view(np.uint32)
     )
-
-
-@pytest.mark.exhaustive
-def test_single_elements_and_constants(backend: Any) -> None:
-    def places(x: Any) -> Any:
-        return x.argmax(), x.argmin(axis=None, keepdims=True), x.sum(), x * 2
-
-    def filled(x: Any) -> None:
-        x[0] = np.where(x.ndim > 2, 5, 4) * np.array(0.5)
-
-    def copied(x: Any) -> None:
-        x[1] = np.array([1.0, 2.0, 3.0])
-
-    one, rows = np.array(3.5), np.zeros((2, 3))
-    found = [backend.asnumpy(v) for v in kerneltk.fuse(places)(backend.asarray(one))]
-    assert [v.tolist() for v in found] == [0, 0, 3.5, 7.0]
-    written = backend.asarray(rows)
-    kerneltk.fuse(filled)(written)
-    assert backend.asnumpy(written).tolist() == [[2, 2, 2], [0, 0, 0]]
-    if backend.name == "cuda":
-        # One with a name may have another value in the next call.
-        for function in (copied, lambda x: x * one):
-            with pytest.raises(TypeError, match="An array of NumPy and one of CuPy"):
-                kerneltk.fuse(function)(written)
 
 
 @pytest.mark.gpu

@@ -10,9 +10,7 @@ of a quarter, so results are compared bit by bit.
 from __future__ import annotations
 
 import contextlib
-import linecache
 import random
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,8 +18,8 @@ import numpy as np
 
 import kerneltk
 
-from .generator import Undefined, executed
-from .running import Outcome
+from .generator import Undefined
+from .running import FAULTS, Outcome, attempted, by_exceptions, executed_module
 
 _HEAD = """\
 W = np.array([1.0, -2.0, 0.5, 3.0])
@@ -181,11 +179,7 @@ def generate(seed: int) -> Program:
 
 
 def _module(program: Program) -> dict[str, Any]:
-    source, path = program.source(), f"<random captured {program.seed}>"
-    linecache.cache[path] = len(source), None, source.splitlines(keepends=True), path
-    names: dict[str, Any] = {"np": np, "contextlib": contextlib, "__name__": "__main__"}
-    exec(compile(source, path, "exec"), names)
-    return names
+    return executed_module(program, {"np": np, "contextlib": contextlib, "__name__": "__main__"})
 
 
 def _shown(value: Any) -> Any:
@@ -229,25 +223,19 @@ def outcome_of(program: Program, calls: int = 5, xp: Any = np) -> Outcome:
         where = f"call {k}, shape {program.shapes[k]}, n = {program.numbers[k]}"
         before = _state(other)
         wanted_args, args = _arguments(program, k), _arguments(program, k)
-        wanted, raised = _attempted(plain["program"], wanted_args)
+        wanted, raised = attempted(plain["program"], wanted_args)
         if isinstance(wanted, Undefined):
             return Outcome("undefined")
-        found, problem = _attempted(fused, args)
-        if problem is not None:
-            if not isinstance(problem, kerneltk.KernelToolkitError) and not (
-                raised is not None and isinstance(problem, type(raised))
-            ):
-                shown = f"{type(problem).__name__}: {problem} (NumPy: {raised!r}, {where})"
-                return Outcome("foreign exception", shown)
+        found, problem = attempted(fused, args)
+        outcome = by_exceptions(raised, problem, where)
+        if outcome is not None:
+            if outcome.status in FAULTS:
+                return outcome
             if _state(other) != before:
                 return Outcome("different", f"an effect of a call that was refused: {problem}")
-            if raised is None:
-                return Outcome("refused", str(problem))
-            if _state(plain) != before:  # NumPy stopped behind an effect
+            if outcome.status == "refused" or _state(plain) != before:  # NumPy, behind an effect
                 return Outcome("refused", str(problem))
             continue
-        if raised is not None:
-            return Outcome("accepted", f"NumPy: {raised!r}, {where}")
         for what, a, b in (
             ("the result", _shown(wanted), _shown(found)),
             ("an argument", _shown(wanted_args), _shown(args)),
@@ -264,10 +252,3 @@ def _arguments(program: Program, call: int) -> list[Any]:
     shape = program.shapes[call]
     x = np.asarray(np.arange(np.prod(shape)).reshape(shape) % 7 / 4 - 0.5)
     return [x, np.array([1.0, 0.5, -1.0, 2.0]), program.numbers[call]]
-
-
-def _attempted(function: Callable[..., Any], args: list[Any]) -> tuple[Any, Exception | None]:
-    try:
-        return executed(function, args), None
-    except Exception as error:
-        return None, error

@@ -10,7 +10,6 @@ with an argument where NumPy's does.
 
 from __future__ import annotations
 
-import linecache
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,9 +19,9 @@ import numpy as np
 
 import kerneltk
 
-from .captured import _attempted, _shown
+from .captured import _shown
 from .generator import Undefined
-from .running import Outcome, on_host
+from .running import FAULTS, Outcome, attempted, by_exceptions, executed_module, on_host
 
 # Parts of arrays of (m, n) elements that have the same shapes; of some only where m or n is even.
 _PARTS: dict[str, tuple[str, ...]] = {
@@ -189,15 +188,6 @@ def _arguments(program: Program, call: int, xp: Any = np) -> list[Any]:
     return [x, _OVERLAPS[overlap](x, base), xp.arange(n).astype(dtype), 3]
 
 
-def _function(program: Program) -> Callable[..., Any]:
-    source, path = program.source(), f"<random partial {program.seed}>"
-    linecache.cache[path] = len(source), None, source.splitlines(keepends=True), path
-    names: dict[str, Any] = {"np": np, "__name__": "__main__"}
-    exec(compile(source, path, "exec"), names)
-    found: Callable[..., Any] = names["program"]
-    return found
-
-
 def _shared(result: Any, args: list[Any], xp: Any = np) -> list[bool]:
     items = result if isinstance(result, tuple) else (result,)
     arrays = [item for item in items if isinstance(item, xp.ndarray) and item.size]
@@ -206,29 +196,26 @@ def _shared(result: Any, args: list[Any], xp: Any = np) -> list[bool]:
 
 def outcome_of(program: Program, calls: int = 4, xp: Any = np) -> Outcome:
     """Compare the calls of a program, on arrays of `xp` (CuPy or NumPy), with NumPy's."""
-    plain = _function(program)
-    fused = kerneltk.fuse(_function(program))
+    plain, own = (
+        executed_module(program, {"np": np, "__name__": "__main__"})["program"] for _ in range(2)
+    )
+    fused = kerneltk.fuse(own)
     refused: Outcome | None = None
     for k in range(calls):
         where = f"call {k}: {program.calls[k]}"
         if xp is not np and program.calls[k][2] in ("same", "turned", "moved"):
             continue  # what runs unfused has CuPy's elements, which are views
         wanted_args, args = _arguments(program, k), _arguments(program, k, xp)
-        wanted, raised = _attempted(plain, wanted_args)
+        wanted, raised = attempted(plain, wanted_args)
         if isinstance(wanted, Undefined):
             continue
-        found, problem = _attempted(fused, args)
-        if problem is not None:
-            if isinstance(problem, kerneltk.KernelToolkitError):
-                if raised is None:
-                    refused = refused or Outcome("refused", f"{problem} ({where})")
-                continue
-            if raised is not None and isinstance(problem, type(raised)):
-                continue
-            shown = f"{type(problem).__name__}: {problem} (NumPy: {raised!r}, {where})"
-            return Outcome("foreign exception", shown)
-        if raised is not None:
-            return Outcome("accepted", f"NumPy: {raised!r}, {where}")
+        found, problem = attempted(fused, args)
+        outcome = by_exceptions(raised, problem, where)
+        if outcome is not None:
+            if outcome.status in FAULTS:
+                return outcome
+            refused = refused or (outcome if outcome.status == "refused" else None)
+            continue
         for what, a, b in (
             ("the result", _shown(_plain(wanted)), _shown(_plain(on_host(found)))),
             ("an argument", _shown(wanted_args), _shown(on_host(args))),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -42,14 +43,36 @@ def cupy_or_numpy() -> Any:
     return cupy
 
 
-def _function(program: Program, names: dict[str, Any]) -> Callable[..., Any]:
-    import linecache
-
+def executed_module(program: Any, names: dict[str, Any]) -> dict[str, Any]:
+    """The names of a program's module, executed with some; errors show its lines."""
     source, path = program.source(), f"<random program {program.seed}>"
     linecache.cache[path] = len(source), None, source.splitlines(keepends=True), path
     exec(compile(source, path, "exec"), names)
-    found: Callable[..., Any] = names["program"]
-    return found
+    return names
+
+
+def attempted(function: Callable[..., Any], args: list[Any]) -> tuple[Any, Exception | None]:
+    """What a call returns, or raises."""
+    try:
+        return executed(function, args), None
+    except Exception as error:
+        return None, error
+
+
+def by_exceptions(
+    raised: Exception | None, problem: Exception | None, where: str
+) -> Outcome | None:
+    """What became of a call that NumPy or the fused function has ended by an exception: "same" if
+    both have; None where neither has.
+    """
+    if problem is None:
+        return None if raised is None else Outcome("accepted", f"NumPy: {raised!r}, {where}")
+    if raised is None and isinstance(problem, kerneltk.KernelToolkitError):
+        return Outcome("refused", f"{problem} ({where})")
+    if raised is not None and isinstance(problem, kerneltk.KernelToolkitError | type(raised)):
+        return Outcome("same")
+    shown = f"{type(problem).__name__}: {problem} (NumPy: {raised!r}, {where})"
+    return Outcome("foreign exception", shown)
 
 
 def on_host(value: Any) -> Any:
@@ -65,51 +88,36 @@ def on_host(value: Any) -> Any:
 
 def outcome_of(program: Program, calls: int = 4, xp: Any = np) -> Outcome:
     """Compare the calls of a program, on arrays of `xp` (CuPy or NumPy), with NumPy's."""
-    plain = _function(program, namespace(np))
-    fused = kerneltk.fuse(_function(program, namespace(cupy_or_numpy())))
-    by_cupy = _function(program, namespace(xp))
+    plain, own, by_cupy = (
+        executed_module(program, namespace(library))["program"]
+        for library in (np, cupy_or_numpy(), xp)
+    )
+    fused = kerneltk.fuse(own)
     refused: Outcome | None = None
     order = [program.extents[k] for k in (0, 0, 1, 2, 3)][:calls]
     for extents in order:
         wanted_args, args = program.made(extents), program.made(extents, xp)
-        wanted: Any = None
-        raised: Exception | None = None
-        try:
-            wanted = executed(plain, wanted_args)
-        except Exception as error:
-            raised = error
+        wanted, raised = attempted(plain, wanted_args)
         if isinstance(wanted, Undefined):
             continue
-        try:
-            found = executed(fused, args)
-        except kerneltk.KernelToolkitError as error:
-            if raised is None:
-                refused = refused or Outcome("refused", str(error))
+        found, error = attempted(fused, args)
+        outcome = by_exceptions(raised, error, f"extents {extents}")
+        if outcome is not None:
+            if outcome.status in FAULTS and not (
+                # CuPy refuses what NumPy takes, such as functions of numbers.
+                error is not None
+                and xp is not np
+                and isinstance(attempted(by_cupy, program.made(extents, xp))[1], type(error))
+            ):
+                return outcome
+            refused = refused or (outcome if outcome.status == "refused" else None)
             continue
-        except Exception as error:
-            if raised is not None and isinstance(error, type(raised)):
-                continue
-            if xp is not np and _raises(by_cupy, program.made(extents, xp), type(error)):
-                continue
-            shown = f"{type(error).__name__}: {error} (NumPy: {raised!r}, extents {extents})"
-            return Outcome("foreign exception", shown)
-        if raised is not None:
-            return Outcome("accepted", f"NumPy: {raised!r}, extents {extents}")
         problem = next(
             _differences(program, wanted, on_host(found), wanted_args, on_host(args)), None
         )
         if problem is not None:
             return Outcome("different", f"{problem} (extents {extents})")
     return refused or Outcome("same")
-
-
-def _raises(function: Callable[..., Any], args: list[Any], kind: type[Exception]) -> bool:
-    """Whether CuPy refuses what NumPy takes, such as functions of numbers."""
-    try:
-        function(*args)
-    except kind:
-        return True
-    return False
 
 
 def _differences(

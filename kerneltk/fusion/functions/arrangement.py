@@ -22,7 +22,15 @@ from kerneltk.fusion.trace.lazy import (
     size_of,
     symbol_of,
 )
-from kerneltk.fusion.trace.operations import as_array, as_operand, new_array, promoted, trace_of
+from kerneltk.fusion.trace.operations import (
+    array_of,
+    arrays_of,
+    as_array,
+    as_operand,
+    new_array,
+    promoted,
+    trace_of,
+)
 from kerneltk.fusion.trace.state import Storage, Trace, unsupported, wrong_type, wrong_value
 from kerneltk.fusion.trace.symbols import Symbol, applied, constant, equal
 from kerneltk.fusion.trace.users import user_location
@@ -216,7 +224,7 @@ def _ravel(a: Any, order: Any = "C") -> Any:
 
 
 def _is_in_c_order(a: Any) -> bool:
-    array = as_array(trace_of(a), a)
+    array = array_of(a)
     layout = array.trace.layouts.of(array.node)
     known = [step for step in layout if step]
     return known == sorted(known, reverse=True)
@@ -231,9 +239,7 @@ def _arrays(given: Any) -> list[LazyArray]:
             "The parts of a joined array are a list or a tuple of arrays, not one array.",
             "reshape it: 'x.reshape(shape)'.",
         )
-    parts = list(given)
-    trace = trace_of(*parts)
-    return [as_array(trace, part) for part in parts]
+    return arrays_of(*given)
 
 
 def _sum(*numbers: int) -> int:
@@ -283,7 +289,7 @@ def _concatenate(
 
 
 def _repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
-    array = as_array(trace_of(a, repeats), a)
+    array = array_of(a, repeats)
     if isinstance(as_operand(array.trace, repeats), LazyArray):
         raise unsupported(
             "'repeat' by an array is not fused: its result's size depends on values.",
@@ -302,7 +308,7 @@ def _repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
 
 def _tile(A: Any, reps: Any) -> Any:  # noqa: N803 (NumPy's name)
     items = tuple(reps) if isinstance(reps, tuple | list) else (reps,)
-    array = as_array(trace_of(A, *items), A)
+    array = array_of(A, *items)
     array = array[(*[None] * (len(items) - array.ndim), ...)]
     counts = shape_from((*(1,) * (array.ndim - len(items)), *items))
     wide: list[Symbol] = []
@@ -320,7 +326,7 @@ def _tile(A: Any, reps: Any) -> Any:  # noqa: N803 (NumPy's name)
 
 
 def _diagonal(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
-    array = as_array(trace_of(a), a)
+    array = array_of(a)
     first, second = array.axis(axis1), array.axis(axis2)
     if first == second:
         raise wrong_value("'axis1' and 'axis2' of a diagonal must differ.")
@@ -336,7 +342,7 @@ def _diagonal(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
 
 
 def _windows(x: Any, window_shape: Any, axis: Any = None) -> Any:
-    array = as_array(trace_of(x), x)
+    array = array_of(x)
     given = window_shape if isinstance(window_shape, tuple | list) else (window_shape,)
     windows = [operator.index(one) for one in given]
     ordered = axis if isinstance(axis, tuple | list) else array.axes(axis)
@@ -361,7 +367,7 @@ def _diagonal_length(rows: int, columns: int, offset: int) -> int:
 
 
 def _diag(v: Any, k: Any = 0) -> Any:
-    array = as_array(trace_of(v), v)
+    array = array_of(v)
     if array.ndim == 2:
         return _diagonal(array, k)
     if array.ndim != 1:

@@ -12,13 +12,9 @@ from kerneltk.fusion.functions.products import called, dtype_called
 from kerneltk.fusion.trace.functions import arange, finished
 from kerneltk.fusion.trace.graph import Shape
 from kerneltk.fusion.trace.lazy import LazyArray
-from kerneltk.fusion.trace.operations import as_array, as_operand, promoted, trace_of
+from kerneltk.fusion.trace.operations import array_of, as_array, as_operand, promoted, trace_of
 from kerneltk.fusion.trace.state import unsupported, wrong_type, wrong_value
 from kerneltk.fusion.trace.symbols import Symbol, applied, constant
-
-
-def _array(a: Any, *others: Any) -> LazyArray:
-    return as_array(trace_of(a, *others), a)
 
 
 def _isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False) -> Any:
@@ -40,7 +36,7 @@ def _isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any 
 
 
 def _take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
-    array, index = _array(arr, indices), _array(indices, arr)
+    array, index = array_of(arr, indices), array_of(indices, arr)
     if index.dtype.kind not in "iu":
         raise wrong_type("The indices of 'take_along_axis' are integers.")
     if axis is None:
@@ -53,11 +49,11 @@ def _take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
              for extents in (array.extents, index.extents)]  # fmt: skip
     shape = list(trace.broadcast(*sides))
     shape[at] = index.extents[at]
-    return called(trace, "take_along_axis", [array, index], tuple(shape), array.dtype, axis=at)
+    return called("take_along_axis", [array, index], tuple(shape), array.dtype, axis=at)
 
 
 def _fill_diagonal(a: Any, val: Any) -> None:
-    array = _array(a, val)
+    array = array_of(a, val)
     least = min(array.shape)
     if array.ndim < 2 or (array.ndim > 2 and max(array.shape) != least):
         raise wrong_value("'fill_diagonal' takes arrays of two dimensions or more, equal if more.")
@@ -69,12 +65,12 @@ def _fill_diagonal(a: Any, val: Any) -> None:
 
 
 def _choose(a: Any, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
-    index = _array(a, *choices)
-    arrays = [_array(choice, index) for choice in choices]
+    index = array_of(a, *choices)
+    arrays = [array_of(choice, index) for choice in choices]
     kind = promoted([as_operand(index.trace, choice) for choice in choices])
     shape = index.trace.broadcast(*(one.extents for one in (index, *arrays)))
     arrays = [one.astype(kind) for one in arrays]
-    made = called(index.trace, "choose", [index, *arrays], shape, kind, mode=mode)
+    made = called("choose", [index, *arrays], shape, kind, mode=mode)
     return finished(made, made.node, out)
 
 
@@ -91,7 +87,7 @@ def _is_infinity(value: float) -> Callable[..., Any]:
     """
 
     def test(x: Any, out: Any = None) -> Any:
-        if _array(x, out).dtype.kind == "c":
+        if array_of(x, out).dtype.kind == "c":
             raise wrong_type("Complex numbers have no signs.", "test a part: 'x.real'.")
         return np.equal(x, value, out=out)
 
@@ -100,7 +96,7 @@ def _is_infinity(value: float) -> Callable[..., Any]:
 
 def _nan_extreme(name: str, least: float) -> Callable[..., Any]:
     def reduce(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
-        array = _array(a)
+        array = array_of(a)
         if array.dtype.kind == "c":
             raise unsupported(f"'nan{name}' of complex numbers is not fused.",
                               "take that of the parts.")  # fmt: skip
@@ -120,14 +116,14 @@ def _nan_extreme(name: str, least: float) -> Callable[..., Any]:
 def _nan_mean(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False
 ) -> Any:
-    array = _array(a)
+    array = array_of(a)
     return np.mean(array, axis, dtype, out, keepdims, where=_number(array))
 
 
 def _nan_spread(name: str) -> Callable[..., Any]:
     def reduce(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0,
                keepdims: Any = False) -> Any:  # fmt: skip
-        array = _array(a)
+        array = array_of(a)
         chosen = _number(array)
         function: Any = getattr(np, name)
         found = function(array, axis, dtype, out, ddof, keepdims, where=chosen)
@@ -153,7 +149,7 @@ def _cross(a: Any, b: Any, axisa: Any = -1, axisb: Any = -1, axisc: Any = -1,
     if axis is not None:
         axisa = axisb = axisc = axis
     one, other = (_moved(array, at, -1) for array, at in
-                  ((_array(a, b), axisa), (_array(b, a), axisb)))  # fmt: skip
+                  ((array_of(a, b), axisa), (array_of(b, a), axisb)))  # fmt: skip
     if not (one.shape[-1] == 3 and other.shape[-1] == 3):
         raise unsupported("'cross' is fused for vectors of three numbers.",
                           "write 'a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]'.")  # fmt: skip
@@ -167,20 +163,20 @@ def _cross(a: Any, b: Any, axisa: Any = -1, axisb: Any = -1, axisc: Any = -1,
 
 def _called(name: str, operands: Sequence[LazyArray], shape: Shape, **options: Any) -> Any:
     kind = dtype_called(name, operands, 1)
-    return called(operands[0].trace, name, operands, shape, kind, **options)
+    return called(name, operands, shape, kind, **options)
 
 
 def _searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
     if sorter is not None:
         raise unsupported("'searchsorted' with 'sorter' is not fused.", "write 'a[sorter]'.")
-    array, values = _array(a, v), _array(v, a)
+    array, values = array_of(a, v), array_of(v, a)
     if array.ndim != 1:
         raise wrong_value("'searchsorted' looks in one dimension.")
     return _called("searchsorted", [array, values], values.extents, side=side)
 
 
 def _digitize(x: Any, bins: Any, right: Any = False) -> Any:
-    array, edges = _array(x, bins), _array(bins, x)
+    array, edges = array_of(x, bins), array_of(bins, x)
     if edges.ndim != 1:
         raise wrong_value("'digitize' takes bins of one dimension.")
     return _called("digitize", [array, edges], array.extents, right=bool(right))
@@ -207,7 +203,7 @@ _LENGTHS: dict[str, Callable[[int, int], int]] = {
 
 def _sliding(name: str, usual: str) -> Callable[..., Any]:
     def slide(a: Any, v: Any, mode: Any = usual) -> Any:
-        operands = [_array(a, v), _array(v, a)]
+        operands = [array_of(a, v), array_of(v, a)]
         if mode not in _LENGTHS or any(operand.ndim != 1 for operand in operands):
             raise wrong_value(f"'{name}' takes two vectors, and mode='full', 'same' or 'valid'.")
         extents = [operand.extents[0] for operand in operands]
@@ -239,12 +235,12 @@ def _median(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
 def _reduced(
     name: str, a: Any, axis: Any, keepdims: bool, lead: tuple[Symbol, ...] = (), **options: Any
 ) -> Any:
-    array = _array(a)
+    array = array_of(a)
     axes = tuple(range(array.ndim)) if axis is None else array.axes(axis)
     kept = [constant(1) if k in axes else extent for k, extent in enumerate(array.extents)
             if keepdims or k not in axes]  # fmt: skip
     kind = dtype_called(name, [array], 1, **options)
-    return called(array.trace, name, [array], (*lead, *kept), kind,
+    return called(name, [array], (*lead, *kept), kind,
                   axis=axes, keepdims=bool(keepdims), **options)  # fmt: skip
 
 

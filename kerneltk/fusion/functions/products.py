@@ -17,6 +17,8 @@ from kerneltk.fusion.trace.functions import FUNCTIONS, finished
 from kerneltk.fusion.trace.graph import Call, Shape
 from kerneltk.fusion.trace.lazy import LazyArray, plain_number, size_of
 from kerneltk.fusion.trace.operations import (
+    array_of,
+    arrays_of,
     as_array,
     into,
     new_array,
@@ -24,14 +26,13 @@ from kerneltk.fusion.trace.operations import (
     resolved_loop,
     trace_of,
 )
-from kerneltk.fusion.trace.state import Trace, unsupported, wrong_type, wrong_value
+from kerneltk.fusion.trace.state import unsupported, wrong_type, wrong_value
 from kerneltk.fusion.trace.symbols import Symbol, applied, constant
 
 _ravel, _reshape = ARRANGEMENT["ravel"], ARRANGEMENT["reshape"]
 
 
 def called(
-    trace: Trace,
     function: str,
     operands: Sequence[LazyArray],
     shape: Shape,
@@ -39,6 +40,7 @@ def called(
     **options: Any,
 ) -> LazyArray:
     """The result of a function of the library, of operands that have the dtypes of its loop."""
+    trace = operands[0].trace
     trace.count()
     nodes = tuple(settled(operand).node for operand in operands)
     return new_array(trace, Call(dtype, shape, function, nodes, tuple(options.items())))
@@ -48,8 +50,8 @@ def _result(made: LazyArray, out: Any) -> LazyArray:
     return made if out is None else into(out, made, True, "same_kind")
 
 
-def _inner_extents(trace: Trace, function: str, one: Symbol, other: Symbol) -> None:
-    if not trace.same_shape((one,), (other,)):
+def _check_inner(function: str, a: LazyArray, one: Symbol, other: Symbol) -> None:
+    if not a.trace.same_shape((one,), (other,)):
         raise wrong_value(
             f"The axes that '{function}' sums over have {one.value} and {other.value} elements."
         )
@@ -65,8 +67,7 @@ def matmul(
     a: Any, b: Any, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind"
 ) -> Any:
     """``a @ b``."""
-    trace = trace_of(a, b)
-    one, other = as_array(trace, a), as_array(trace, b)
+    one, other = arrays_of(a, b)
     if not one.ndim or not other.ndim:
         raise wrong_value("'matmul' takes no numbers.", "write 'a * b'.")
     kinds = [one.dtype, other.dtype]
@@ -80,56 +81,51 @@ def matmul(
             "convert one of them: 'x.astype(dtype)'.",
         ) from None
     rows, columns = one.extents[-2:-1], other.extents[-1:] if other.ndim > 1 else ()
-    _inner_extents(trace, "matmul", one.extents[-1], other.extents[-2 if other.ndim > 1 else -1])
-    shape = (*trace.broadcast(one.extents[:-2], other.extents[:-2]), *rows, *columns)
-    made = called(trace, "matmul", [_cast(one, left), _cast(other, right)], shape, result)
+    _check_inner("matmul", one, one.extents[-1], other.extents[-2 if other.ndim > 1 else -1])
+    shape = (*one.trace.broadcast(one.extents[:-2], other.extents[:-2]), *rows, *columns)
+    made = called("matmul", [_cast(one, left), _cast(other, right)], shape, result)
     return made if out is None else into(out[0] if isinstance(out, tuple) else out, made, True,
                                          casting)  # fmt: skip
 
 
 def _dot(a: Any, b: Any, out: Any = None) -> Any:
-    trace = trace_of(a, b)
-    one, other = as_array(trace, a), as_array(trace, b)
+    one, other = arrays_of(a, b)
     if not one.ndim or not other.ndim:
         return np.multiply(one, other, out=out)
     if max(one.ndim, other.ndim) <= 2 or other.ndim == 1:
         return matmul(a, b, out)
     kind = promoted([one, other])
-    _inner_extents(trace, "dot", one.extents[-1], other.extents[-2])
+    _check_inner("dot", one, one.extents[-1], other.extents[-2])
     shape = (*one.extents[:-1], *other.extents[:-2], other.extents[-1])
-    made = called(trace, "dot", [_cast(one, kind), _cast(other, kind)], shape, kind)
+    made = called("dot", [_cast(one, kind), _cast(other, kind)], shape, kind)
     return finished(one, made.node, out)
 
 
 def _inner(a: Any, b: Any) -> Any:
-    trace = trace_of(a, b)
-    one, other = as_array(trace, a), as_array(trace, b)
+    one, other = arrays_of(a, b)
     if not one.ndim or not other.ndim:
         return np.multiply(one, other)
     kind = promoted([one, other])
-    _inner_extents(trace, "inner", one.extents[-1], other.extents[-1])
+    _check_inner("inner", one, one.extents[-1], other.extents[-1])
     shape = (*one.extents[:-1], *other.extents[:-1])
-    return called(trace, "inner", [_cast(one, kind), _cast(other, kind)], shape, kind)
+    return called("inner", [_cast(one, kind), _cast(other, kind)], shape, kind)
 
 
 def _vdot(a: Any, b: Any) -> Any:
-    trace = trace_of(a, b)
-    one, other = _ravel(as_array(trace, a)), _ravel(as_array(trace, b))
+    one, other = map(_ravel, arrays_of(a, b))
     return _dot(np.conjugate(one) if one.dtype.kind == "c" else one, other)
 
 
 def outer(function: np.ufunc, a: Any, b: Any, **options: Any) -> Any:
     """``function.outer(a, b)``: each element of the one with each of the other."""
-    trace = trace_of(a, b)
-    one, other = as_array(trace, a), as_array(trace, b)
+    one, other = arrays_of(a, b)
     if other.ndim:
         one = one[(..., *[None] * other.ndim)]
     return function(one, other, **options)
 
 
 def _einsum(subscripts: Any, *operands: Any, out: Any = None, optimize: Any = False) -> Any:
-    trace = trace_of(*operands)
-    arrays = [as_array(trace, value) for value in operands]
+    arrays = arrays_of(*operands)
     if not isinstance(subscripts, str) or "." in subscripts:
         raise unsupported(
             "'einsum' is fused with a string of letters alone.",
@@ -152,7 +148,7 @@ def _einsum(subscripts: Any, *operands: Any, out: Any = None, optimize: Any = Fa
             if known is None or (known.value == 1 != extent.value):
                 extents[letter] = extent
             elif known.expression != extent.expression and not (
-                trace.same_shape((known,), (extent,)) or trace.is_one(extent)
+                array.trace.same_shape((known,), (extent,)) or array.trace.is_one(extent)
             ):
                 raise wrong_value(
                     f"The axis '{letter}' has {known.value} and {extent.value} elements."
@@ -161,7 +157,7 @@ def _einsum(subscripts: Any, *operands: Any, out: Any = None, optimize: Any = Fa
         raise wrong_value(f"The subscripts '{subscripts}' have no such result.")
     kind = promoted(list(arrays))
     shape = tuple(extents[letter] for letter in result)
-    made = called(trace, "einsum", [_cast(array, kind) for array in arrays], shape, kind,
+    made = called("einsum", [_cast(array, kind) for array in arrays], shape, kind,
                   subscripts=f"{inputs}->{result}", optimize=bool(optimize))  # fmt: skip
     return _result(made, out)
 
@@ -176,7 +172,7 @@ def _squares(array: LazyArray) -> Any:
 
 
 def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:
-    array = as_array(trace_of(x), x)
+    array = array_of(x)
     if array.dtype.kind not in "fc":
         array = array.astype(np.float64)
     axes = tuple(range(array.ndim)) if axis is None else array.axes(axis)
@@ -233,20 +229,19 @@ def dtype_called(
 
 
 def _solve(a: Any, b: Any) -> Any:
-    trace = trace_of(a, b)
-    one, other = as_array(trace, a), as_array(trace, b)
+    one, other = arrays_of(a, b)
     _square_extents("linalg.solve", one)
     if not other.ndim:
         raise wrong_value("'linalg.solve' takes a vector or matrices.")
-    _inner_extents(trace, "linalg.solve", one.extents[-1],
+    _check_inner("linalg.solve", one, one.extents[-1],
                    other.extents[-1 if other.ndim == 1 else -2])  # fmt: skip
     kind = dtype_called("linalg.solve", [one, other], 2)
     if other.ndim == 1:
         shape = one.extents[:-1]
     else:
-        lead = trace.broadcast(one.extents[:-2], other.extents[:-2])
+        lead = one.trace.broadcast(one.extents[:-2], other.extents[:-2])
         shape = (*lead, *other.extents[-2:])
-    return called(trace, "linalg.solve", [one, other], shape, kind)
+    return called("linalg.solve", [one, other], shape, kind)
 
 
 def _decomposed(
@@ -258,7 +253,7 @@ def _decomposed(
     ends = [constant(0)]
     for shape in shapes:
         ends.append(applied(operator.add, ends[-1], size_of(shape)))
-    packed = called(trace, "packed", [array], (ends[-1],), np.result_type(*dtypes),
+    packed = called("packed", [array], (ends[-1],), np.result_type(*dtypes),
                     name=name, args=args, given=tuple(options.items()))  # fmt: skip
     found = []
     for (begin, end), shape, kind in zip(itertools.pairwise(ends), shapes, dtypes, strict=True):
@@ -275,7 +270,7 @@ def _of_matrix(name: str) -> Any:
     function = operator.attrgetter(name)(np)
 
     def run(a: Any, *args: Any, **kwargs: Any) -> Any:
-        array = as_array(trace_of(a), a)
+        array = array_of(a)
         if array.ndim < 2:
             raise wrong_value(f"'{name}' takes matrices.")
         *lead, rows, columns = array.extents
@@ -294,7 +289,7 @@ def _of_matrix(name: str) -> Any:
         parts = sample if isinstance(sample, tuple) else (sample,)
         shapes = [(*lead, *(extents[count] for count in part.shape)) for part in parts]
         if len(parts) == 1:
-            return called(trace, name, [array], shapes[0], sample.dtype, **options)
+            return called(name, [array], shapes[0], sample.dtype, **options)
         kinds = [part.dtype for part in parts]
         return type(sample)(*_decomposed(name, array, shapes, kinds, (), options))
 
@@ -302,7 +297,7 @@ def _of_matrix(name: str) -> Any:
 
 
 def _unravel_index(indices: Any, shape: Any, order: Any = "C") -> Any:
-    array = as_array(trace_of(indices, *(shape if isinstance(shape, tuple) else ())), indices)
+    array = array_of(indices, *(shape if isinstance(shape, tuple) else ()))
     given = tuple(map(int, shape)) if isinstance(shape, tuple | list) else (int(shape),)
     kinds = [np.dtype(np.intp)] * len(given)
     return tuple(_decomposed("unravel_index", array, [array.extents] * len(given), kinds,
@@ -317,7 +312,7 @@ def _fourier(name: str) -> Any:
     kind, is_one = name.rstrip("2n"), name[-1] not in "2n"
 
     def transformed(a: Any, s: Any, axes: Any, norm: Any) -> Any:
-        array = as_array(trace_of(a), a)
+        array = array_of(a)
         counts = None if s is None else tuple(map(int, s))
         if axes is None:
             axes = range(-array.ndim if counts is None else -len(counts), 0)
@@ -334,7 +329,7 @@ def _fourier(name: str) -> Any:
             extents[last] = applied(_twice, extents[last])
         dtype = dtype_called(f"fft.{kind}", [array], 2, norm=norm)
         options = {"n": given[0], "axis": axes[0]} if is_one else {"s": counts, "axes": axes}
-        return called(array.trace, f"fft.{name}", [array], tuple(extents), dtype,
+        return called(f"fft.{name}", [array], tuple(extents), dtype,
                       norm=norm, **options)  # fmt: skip
 
     if is_one:
@@ -354,7 +349,7 @@ def _twice(count: int) -> int:
 
 
 def _shifted(x: Any, axes: Any, sign: int) -> Any:
-    array = as_array(trace_of(x), x)
+    array = array_of(x)
     found = array.axes(axes)
     return np.roll(array, [sign * (len(array.swapaxes(0, axis)) // 2) for axis in found], found)
 
@@ -369,7 +364,7 @@ _TRANSFORMS = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fft2", "ifft2",
 
 def _average(a: Any, axis: Any = None, weights: Any = None, returned: Any = False, *,
              keepdims: Any = False) -> Any:  # fmt: skip
-    array = as_array(trace_of(a, weights), a)
+    array = array_of(a, weights)
     if returned:
         raise unsupported("'average' with 'returned=True' is not fused.",
                           "write 'np.sum(weights)' beside it.")  # fmt: skip
@@ -385,7 +380,7 @@ def _average(a: Any, axis: Any = None, weights: Any = None, returned: Any = Fals
             raise wrong_type("'average' takes weights of the array's shape, or of one axis.")
         at = array.axis(axis)
         given = along(given, at, array.ndim)
-        _inner_extents(trace, "average", array.extents[at], given.extents[at])
+        _check_inner("average", array, array.extents[at], given.extents[at])
         given = given.broadcast_to(array.extents)
     elif not trace.same_shape(given.extents, array.extents):
         raise wrong_type("'average' takes weights of the array's shape, or of one axis.")
@@ -396,7 +391,7 @@ def _average(a: Any, axis: Any = None, weights: Any = None, returned: Any = Fals
 
 def _cov(m: Any, y: Any = None, rowvar: Any = True, bias: Any = False, ddof: Any = None,
          fweights: Any = None, aweights: Any = None, *, dtype: Any = None) -> Any:  # fmt: skip
-    array = as_array(trace_of(m), m)
+    array = array_of(m)
     if y is not None or fweights is not None or aweights is not None:
         raise unsupported("'cov' of one array without weights is fused alone.",
                           "stack the variables: 'np.cov(np.vstack((x, y)))'.")  # fmt: skip
@@ -425,12 +420,12 @@ def _histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None,
     kind = np.dtype(np.int64)
     if weights is not None:
         given = _ravel(as_array(trace, weights))
-        _inner_extents(trace, "histogram", array.extents[0], given.extents[0])
+        _check_inner("histogram", array, array.extents[0], given.extents[0])
         operands.append(given)
         kind = given.dtype
-    counts = called(trace, "histogram", operands, _lengths(count), kind, bins=count, part=0)
+    counts = called("histogram", operands, _lengths(count), kind, bins=count, part=0)
     edge = np.histogram_bin_edges(np.zeros(2, array.dtype), 1).dtype
-    edges = called(trace, "histogram", operands[:1], _lengths(count + 1), edge, bins=count, part=1)
+    edges = called("histogram", operands[:1], _lengths(count + 1), edge, bins=count, part=1)
     return counts, edges
 
 
@@ -443,7 +438,7 @@ def _lengths(count: int) -> Shape:
 
 def _running(name: str, function: np.ufunc) -> Any:
     def run(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-        array = as_array(trace_of(a), a)
+        array = array_of(a)
         if axis is None:
             array, axis = (_ravel(array) if array.ndim != 1 else array), 0
         kind = getattr(np, name)(np.zeros(1, array.dtype)).dtype if dtype is None else dtype
@@ -456,7 +451,7 @@ def accumulate(
     function: np.ufunc, a: Any, axis: Any = 0, dtype: Any = None, out: Any = None
 ) -> Any:
     """``function.accumulate``: running totals along an axis."""
-    array = as_array(trace_of(a), a)
+    array = array_of(a)
     if not array.ndim:
         raise wrong_type("Running totals are of arrays with dimensions.")
     at = array.axis(axis)
@@ -468,7 +463,7 @@ def accumulate(
     kind = np.dtype(dtype)
     if dtype is None:
         kind = function.accumulate(np.zeros(1, array.dtype)).dtype
-    made = called(array.trace, "accumulate", [_cast(array, kind)], array.extents, kind,
+    made = called("accumulate", [_cast(array, kind)], array.extents, kind,
                   ufunc=function.__name__, axis=at)  # fmt: skip
     if isinstance(out, tuple):
         (out,) = out
@@ -479,7 +474,7 @@ def _sorted(name: str) -> Any:
     def run(
         a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
     ) -> Any:
-        array = as_array(trace_of(a), a)
+        array = array_of(a)
         is_stable = stable or kind in ("stable", "mergesort")
         if order is not None or not (is_stable or kind in (None, "quicksort")):
             raise unsupported(f"'{name}' with this 'kind=' or 'order=' is not fused.",
@@ -490,7 +485,7 @@ def _sorted(name: str) -> Any:
             raise wrong_value(f"'{name}' takes arrays with dimensions.")
         dtype = array.dtype if name == "sort" else np.dtype(np.intp)
         options = {"kind": "stable"} if is_stable else {}
-        return called(array.trace, name, [array], array.extents, dtype, axis=array.axis(axis),
+        return called(name, [array], array.extents, dtype, axis=array.axis(axis),
                       **options)  # fmt: skip
 
     return run

@@ -435,9 +435,9 @@ def _taken(whole: LazyArray, key: Any, copies: bool = False) -> LazyArray:
     operands = [array, *indices]
     axes = [place for place, item in enumerate(template) if item != ":"]
     if len(axes) == 1 and None not in template:
-        node = called(trace, "take", operands, shape, array.dtype, axis=axes[0]).node
+        node = called("take", operands, shape, array.dtype, axis=axes[0]).node
     else:
-        node = called(trace, "indexed", operands, shape, array.dtype, key=template).node
+        node = called("indexed", operands, shape, array.dtype, key=template).node
     is_view = not copies and all(one.is_scalar for one in indices)
     if is_view and (shape or has_ellipsis) and trace.array_type is np.ndarray:
         return LazyArray(trace, ChosenStorage(trace, whole.storage, node))
@@ -488,7 +488,7 @@ def _written(found: _Indexed, node: Node, ufunc: str = "") -> None:
     array.storage.check_writable()
     trace.flush(array.storage)
     operands = [array, new_array(trace, node), *found.indices]
-    made = called(trace, "put", operands, array.extents, array.dtype, key=found.key, ufunc=ufunc)
+    made = called("put", operands, array.extents, array.dtype, key=found.key, ufunc=ufunc)
     write(array, made.node)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,8 +22,10 @@ from kerneltk.fusion.trace.graph import (
     View,
     operands_of,
     reachable,
+    walked,
 )
 
+_Item = TypeVar("_Item")
 InMemory = Callable[[Node], Leaf | None]  # where a value lies, if it does in memory
 
 _VIEW_WORK = 4  # operations that take as long as another view of an array
@@ -32,17 +34,8 @@ _VIEW_SIZE = 8
 
 def cost_of(node: Node, in_memory: InMemory) -> int:
     """What a value costs for each element, in operations that take no longer than a load."""
-    seen: set[int] = set()
-    stack = [node]
     cost = 0
-    while stack:
-        one = stack.pop()
-        if id(one) in seen or in_memory(one) is not None:
-            continue
-        seen.add(id(one))
-        if isinstance(one, Reduce):
-            return 0
-        stack += operands_of(one)
+    for one in walked([node], is_there=lambda one: in_memory(one) is not None):
         cost += isinstance(one, Apply | Cast)
         if isinstance(one, Apply) and takes_long(one):
             cost += 3 if one.function in (np.true_divide, np.sqrt) else 15
@@ -100,11 +93,11 @@ def unseen(node: Node, seen: dict[int, int]) -> tuple[list[Node], list[Node]]:
     return [*new.values()], [one for one in known if isinstance(one, Apply | Cast)]
 
 
-def by_shape(nodes: Sequence[Node]) -> list[list[Node]]:
-    """Values of the same shapes, together."""
-    found: dict[Any, list[Node]] = {}
-    for node in nodes:
-        found.setdefault(tuple(extent.expression for extent in node.shape), []).append(node)
+def by_shape(items: Iterable[_Item], shape_of: Callable[[_Item], Shape]) -> list[list[_Item]]:
+    """Items of the same shapes, together."""
+    found: dict[Any, list[_Item]] = {}
+    for item in items:
+        found.setdefault(tuple(e.expression for e in shape_of(item)), []).append(item)
     return [*found.values()]
 
 

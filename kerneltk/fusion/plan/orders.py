@@ -14,7 +14,17 @@ from math import inf
 
 from kerneltk.fusion.plan.body import is_repeated
 from kerneltk.fusion.plan.steps import same_extents
-from kerneltk.fusion.trace.graph import Apply, Cast, Layout, Node, Reduce, Shape, View, operands_of
+from kerneltk.fusion.trace.graph import (
+    Apply,
+    Cast,
+    Layout,
+    Node,
+    Reduce,
+    Shape,
+    View,
+    operands_of,
+    walked,
+)
 from kerneltk.fusion.trace.symbols import Guards, applied, constant, product
 from kerneltk.schedule.rows import is_wide, wastes_sectors
 
@@ -104,13 +114,5 @@ def joined_at(
 
 def _reaches(roots: Sequence[Node], wanted: set[int], without: Node) -> bool:
     """Whether roots need one of some values otherwise than by way of a node."""
-    seen = {id(without)}
-    stack = list(roots)
-    while stack:
-        node = stack.pop()
-        if id(node) in wanted:
-            return True
-        if id(node) not in seen:
-            seen.add(id(node))
-            stack += operands_of(node)
-    return False
+    found = walked(roots, lambda node: () if node is without else operands_of(node))
+    return any(id(node) in wanted for node in found)

@@ -86,6 +86,7 @@ from kerneltk.fusion.trace.graph import (
     ranked,
     reachable,
     shape_after,
+    walked,
     without_views,
 )
 from kerneltk.fusion.trace.rolling import check_round
@@ -436,7 +437,8 @@ class Planner:
     def _compute(self, nodes: Sequence[Node]) -> None:
         """Have values be in memory."""
         self._reductions(nodes)
-        for group in by_shape([node for node in nodes if self.in_memory(node) is None]):
+        missing = [node for node in nodes if self.in_memory(node) is None]
+        for group in by_shape(missing, lambda node: node.shape):
             roots = self._new_roots(group)
             self._elementwise(roots)
             self._keep_roots(roots)
@@ -513,7 +515,7 @@ class Planner:
                 small.append(node)
             else:
                 stack += reversed(operands_of(node))
-        for group in by_shape(small):
+        for group in by_shape(small, lambda node: node.shape):
             work = sum(cost_of(node, self.in_memory) for node in group)
             if work < each:
                 continue
@@ -537,15 +539,7 @@ class Planner:
             if 0 < len(alone) < len(roots) and self._rows(alone):
                 roots = [root for root in roots if not any(root is other for other in alone)]
         self._reductions([root.node for root in roots])
-        groups: list[list[Root]] = []
-        for root in roots:
-            shape = self._target_shape(root)
-            for group in groups:
-                if same_extents(self._target_shape(group[0]), shape):
-                    group.append(root)
-                    break
-            else:
-                groups.append([root])
+        groups = by_shape(roots, self._target_shape)
         groups.sort(key=lambda group: any(not root.target.is_new for root in group))
         for group in groups:
             self._elementwise(group)
@@ -874,20 +868,12 @@ class Planner:
 
     def _frontier(self, nodes: Sequence[Node], closed: dict[int, Any]) -> list[Node]:
         """The values of totals that something else needs."""
-        seen: set[int] = set()
-        found: list[Node] = []
-        stack = list(nodes)
-        while stack:
-            node = stack.pop()
-            if id(node) in seen or self.in_memory(node) is not None:
-                continue
-            seen.add(id(node))
-            if id(node) in closed:
-                found.append(node)
-                stack += self._maps(node, closed)
-            else:
-                stack += operands_of(node)
-        return found
+
+        def below(node: Node) -> Sequence[Node]:
+            return self._maps(node, closed) if id(node) in closed else operands_of(node)
+
+        found = walked(nodes, below, lambda node: self.in_memory(node) is not None)
+        return [node for node in found if id(node) in closed]
 
     def _maps(self, node: Node, closed: dict[int, Any]) -> list[Node]:
         """What the reductions behind a value of totals reduce."""
@@ -911,17 +897,14 @@ class Planner:
 
     def _totals_of(self, results: Sequence[Node]) -> dict[int, Reduce]:
         """The reductions that some values of totals need in one read, by identity."""
-        found: dict[int, Reduce] = {}
-        stack = list(results)
-        while stack:
-            node = stack.pop()
+
+        def below(node: Node) -> Sequence[Node]:
             if not isinstance(node, Reduce):
-                stack += operands_of(node)
-            elif id(node) not in found:
-                found[id(node)] = node
-                largest = largest_of(node) if self.is_online else None
-                stack += [largest] if largest is not None else []
-        return found
+                return operands_of(node)
+            largest = largest_of(node) if self.is_online else None
+            return [] if largest is None else [largest]
+
+        return {id(node): node for node in walked(results, below) if isinstance(node, Reduce)}
 
     def _parts(
         self, group: list[Reduce], results: list[Node]
@@ -958,19 +941,18 @@ class Planner:
             count = applied(product, *(shape[axis] for axis in axes))
             short = self._trace.guards.decide(is_short if self.is_online else is_int, count)
         self._keep_small([self._read(node) for node in group], shape)
-        operands = Operands()
-        definition = reduction_definition(
-            self._name, group, results, self.in_memory, operands, self.is_online, short
-        )
-        if not is_covered(shape, operands):
-            for read in {id(read): read for read in map(self._read, group)}.values():
-                roots = self._new_roots([read])
-                self._elementwise(roots)
-                self._keep_roots(roots)
+        while True:
             operands = Operands()
             definition = reduction_definition(
                 self._name, group, results, self.in_memory, operands, self.is_online, short
             )
+            missing = {id(read): read for read in map(self._read, group)}
+            if is_covered(shape, operands) or all(map(self.in_memory, missing.values())):
+                break
+            for read in missing.values():
+                roots = self._new_roots([read])
+                self._elementwise(roots)
+                self._keep_roots(roots)
         self._totalled |= {leaf.array for leaf in operands.leaves.values()}
         targets = [Target(self.new_array()) for _ in results]
         for node, target in zip(results, targets, strict=True):

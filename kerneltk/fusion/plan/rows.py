@@ -27,6 +27,7 @@ from kerneltk.fusion.trace.graph import (
     Shape,
     View,
     operands_of,
+    walked,
 )
 from kerneltk.fusion.trace.symbols import Symbol, applied, constant, product
 from kerneltk.schedule.rows import OnChipSchedule, Sizes
@@ -161,11 +162,11 @@ def computed_once(work: RowWork) -> dict[int, list[Node]]:
         later = [n.operand for n in work.order[at + 1 :] if isinstance(n, Reduce)] + work.full
         behind = _below(later, taken)
         seen = _below([n for n in behind.values() if isinstance(n, View)], taken)
-        stack = [reduction.operand]
-        while stack:
-            node = stack.pop()
-            if id(node) in taken:
-                continue
+        for node in walked(
+            [reduction.operand],
+            lambda one: () if id(one) in taken or isinstance(one, View) else operands_of(one),
+            lambda one: id(one) in taken,
+        ):
             if (
                 isinstance(node, Apply)
                 and id(node) in behind
@@ -175,21 +176,12 @@ def computed_once(work: RowWork) -> dict[int, list[Node]]:
             ):
                 found.setdefault(id(reduction), []).append(node)
                 taken.add(id(node))
-            elif not isinstance(node, View):
-                stack += operands_of(node)
     return found
 
 
 def _below(nodes: Sequence[Node], known: set[int]) -> dict[int, Node]:
     """What values are computed from, themselves included, down to those that are known."""
-    found: dict[int, Node] = {}
-    stack = list(nodes)
-    while stack:
-        node = stack.pop()
-        if id(node) not in found and id(node) not in known:
-            found[id(node)] = node
-            stack += operands_of(node)
-    return found
+    return {id(node): node for node in walked(nodes, is_there=lambda node: id(node) in known)}
 
 
 def takes_long(node: Node) -> bool:

@@ -18,7 +18,7 @@ from kerneltk.fusion.trace.functions import (
     shape_from,
 )
 from kerneltk.fusion.trace.lazy import Lazy, LazyArray, LazyNumber, plain_number, symbol_of
-from kerneltk.fusion.trace.operations import as_array, has_lazy, of_list
+from kerneltk.fusion.trace.operations import as_array, has_lazy, is_negative, of_list
 from kerneltk.fusion.trace.state import Trace, unsupported, wrong_type, wrong_value
 from kerneltk.fusion.trace.symbols import Symbol, applied
 
@@ -82,7 +82,7 @@ def _linspace(
         )
     first, last = (symbol for symbol in symbols if symbol is not None)
     (count,) = shape_from((num,))
-    if trace.guards.decide(_is_negative, count):
+    if trace.guards.decide(is_negative, count):
         raise wrong_value("The number of samples of 'linspace' cannot be negative.")
     whole = np.result_type(first.value, last.value, 1.0)
     kind = whole if dtype is None else np.dtype(dtype)
@@ -96,10 +96,6 @@ def _linspace(
     if kind.kind in "iu":
         found = np.floor(found)
     return no_scalar(found.astype(kind, copy=False))
-
-
-def _is_negative(count: int) -> bool:
-    return count < 0
 
 
 def along(vector: LazyArray, axis: int, ndim: int) -> LazyArray:

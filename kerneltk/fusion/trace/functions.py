@@ -34,6 +34,8 @@ from kerneltk.fusion.trace.lazy import (
 )
 from kerneltk.fusion.trace.operations import (
     apply_ufunc,
+    array_of,
+    arrays_of,
     as_array,
     as_operand,
     into,
@@ -118,8 +120,9 @@ def _reduced(
 ) -> Node:
     if not axes and kind not in ("argmin", "argmax"):
         return _total_of_one(trace, kind, node, result)
-    if kind in ("min", "max", "argmin", "argmax") and not may_be_empty:
-        _check_not_empty(trace, kind, node.shape, axes)
+    is_of_some = kind in ("min", "max", "argmin", "argmax") and not may_be_empty
+    if is_of_some and trace.guards.decide(operator.not_, _count(node.shape, axes)):
+        raise wrong_value(f"The '{kind}' of no elements is not defined.")
     if node.dtype.names is not None:
         raise wrong_type(f"'{kind}' cannot be computed for '{node.dtype}'.")
     # The total of one element is the element, and that takes no kernel of its own.
@@ -136,11 +139,6 @@ def _total_of_one(trace: Trace, kind: str, node: Node, result: np.dtype[Any]) ->
     if kind != "sum" or result.kind not in "fc":
         return value
     return trace.apply(np.add, [value, trace.scalar(constant(0.0), result)], result)
-
-
-def _check_not_empty(trace: Trace, kind: str, shape: Shape, axes: tuple[int, ...]) -> None:
-    if trace.guards.decide(operator.not_, _count(shape, axes)):
-        raise wrong_value(f"The '{kind}' of no elements is not defined.")
 
 
 def _kept(node: Node, axes: tuple[int, ...], keepdims: bool) -> Node:
@@ -207,7 +205,7 @@ def _plain(
     initial: Any = None,
     where: Any = True,
 ) -> Any:
-    array = as_array(trace_of(a, where, out), a)
+    array = array_of(a, where, out)
     trace = array.trace
     ufunc = _UFUNCS[kind]
     if dtype is not None:
@@ -261,7 +259,7 @@ def _choose(where: Any, array: LazyArray, other: Any, dtype: np.dtype[Any]) -> L
 
 
 def _arg(kind: str, a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
-    array = as_array(trace_of(a), a)
+    array = array_of(a)
     if isinstance(axis, tuple | list):
         raise wrong_type(f"'axis' of '{kind}' must be an integer.")
     if out is not None and not np.can_cast(out.dtype, _INDEX, "safe"):
@@ -338,7 +336,7 @@ def _mean(
     *,
     where: Any = True,
 ) -> Any:
-    array = as_array(trace_of(a), a)
+    array = array_of(a)
     chosen = _Selection.of(array, axis, where)
     compute, result = _mean_dtypes(array, dtype)
     node = array.trace.cast(_mean_node(array, chosen, compute), result)
@@ -388,7 +386,7 @@ def _spread(
     correction: Any = None,
     root: bool,
 ) -> Any:
-    array = as_array(trace_of(a), a)
+    array = array_of(a)
     chosen = _Selection.of(array, axis, where)
     compute, result = _mean_dtypes(array, dtype)
     node = _variance(array, chosen, compute, ddof if correction is None else correction)
@@ -413,7 +411,7 @@ def _spread(
 
 
 def _count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
-    array = as_array(trace_of(a), a)
+    array = array_of(a)
     truth = new_array(array.trace, array.trace.cast(array.node, _BOOL))
     return _plain("sum", truth, axis, _INDEX, None, keepdims)
 
@@ -423,7 +421,7 @@ def _skipping(kind: str) -> Callable[..., Any]:
 
     def reduce(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False,
                ) -> Any:  # fmt: skip
-        array = as_array(trace_of(a), a)
+        array = array_of(a)
         if array.dtype.kind in "fc":
             is_nan = np.isnan(array)
             array = _choose(np.logical_not(is_nan), array, _NEUTRAL[kind], array.dtype)
@@ -545,7 +543,7 @@ def _astype(a: LazyArray, dtype: Any, order: Any = "K", casting: str = "unsafe",
 
 
 def _copy(a: Any, order: Any = "K", subok: Any = False) -> Any:
-    array = as_array(trace_of(a), a)
+    array = array_of(a)
     return _copied(array, array.node, order)
 
 
@@ -562,7 +560,7 @@ def _part(name: str) -> Callable[[Any], Any]:
     function = getattr(np, name)
 
     def part(val: Any) -> Any:
-        array = as_array(trace_of(val), val)
+        array = array_of(val)
         trace = array.trace
         if array.dtype.kind != "c":
             if name == "real":
@@ -577,7 +575,7 @@ def _part(name: str) -> Callable[[Any], Any]:
 
 
 def _angle(z: Any, deg: bool = False) -> Any:
-    array = as_array(trace_of(z), z)
+    array = array_of(z)
     trace = array.trace
     kind = np.angle(np.zeros(1, array.dtype)).dtype
     node = array.node if array.dtype.kind == "c" else trace.cast(array.node, kind)
@@ -587,7 +585,7 @@ def _angle(z: Any, deg: bool = False) -> Any:
 
 def _of_floats(function: Any) -> Callable[[Any], Any]:
     def found(x: Any) -> Any:
-        array = as_array(trace_of(x), x)
+        array = array_of(x)
         node = _floats(array)
         return new_array(array.trace, array.trace.apply(function, [node], node.dtype))
 
@@ -621,15 +619,15 @@ def _conjugate(a: LazyArray) -> Any:
 
 
 def _array_method(name: str) -> Callable[..., Any]:
-    return lambda a, *args, **kwargs: getattr(as_array(trace_of(a), a), name)(*args, **kwargs)
+    return lambda a, *args, **kwargs: getattr(array_of(a), name)(*args, **kwargs)
 
 
 def _transpose(a: Any, axes: Any = None) -> Any:
-    return as_array(trace_of(a), a).transpose(axes)
+    return array_of(a).transpose(axes)
 
 
 def _expand_dims(a: Any, axis: Any) -> Any:
-    array = as_array(trace_of(a), a)
+    array = array_of(a)
     given = tuple(axis) if isinstance(axis, tuple | list) else (axis,)
     ndim = array.ndim + len(given)
     places = {operator.index(k) % ndim for k in given}
@@ -658,9 +656,8 @@ def _broadcast_to(array: Any, shape: Any, subok: Any = False) -> Any:
 
 
 def _broadcast_arrays(*args: Any, subok: Any = False) -> Any:
-    trace = trace_of(*args)
-    arrays = [as_array(trace, value) for value in args]
-    shape = trace.broadcast(*(array.extents for array in arrays))
+    arrays = arrays_of(*args)
+    shape = arrays[0].trace.broadcast(*(array.extents for array in arrays))
     return tuple(array.broadcast_to(shape) for array in arrays)
 
 
@@ -764,18 +761,14 @@ def _arange_size(start: Any, stop: Any, step: Any) -> int:
     return max(0, int(np.ceil((stop - start) / step)))
 
 
-def _plain_name(name: str) -> Callable[..., Any]:
-    return functools.partial(_plain, name)
-
-
 _VIEWS: dict[str, Callable[..., Any]] = {
     "transpose": _transpose, "permute_dims": _transpose, "squeeze": _array_method("squeeze"),
     "swapaxes": _array_method("swapaxes"), "expand_dims": _expand_dims,
     "broadcast_to": _broadcast_to, "broadcast_arrays": _broadcast_arrays,
-    "matrix_transpose": lambda x: as_array(trace_of(x), x).mT,
+    "matrix_transpose": lambda x: array_of(x).mT,
 }  # fmt: skip
 _REDUCTIONS: dict[str, Callable[..., Any]] = {
-    "sum": _plain_name("sum"), "prod": _plain_name("prod"),
+    "sum": functools.partial(_plain, "sum"), "prod": functools.partial(_plain, "prod"),
     "min": lambda a, axis=None, out=None, **o: _plain("min", a, axis, None, out, **o),
     "max": lambda a, axis=None, out=None, **o: _plain("max", a, axis, None, out, **o),
     "any": lambda a, axis=None, out=None, **o: _plain("any", a, axis, None, out, **o),
@@ -810,12 +803,12 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "fix": lambda x, out=None: np.trunc(x, out=out),
     "zeros_like": _like(0), "ones_like": _like(1), "empty_like": _like(_NO_VALUE),
     "full_like": _full_like,
-    "shape": lambda a: as_array(trace_of(a), a).shape,
-    "ndim": lambda a: as_array(trace_of(a), a).ndim,
-    "size": lambda a: as_array(trace_of(a), a).size,
+    "shape": lambda a: array_of(a).shape,
+    "ndim": lambda a: array_of(a).ndim,
+    "size": lambda a: array_of(a).size,
     "result_type": lambda *args: _result_type(*args),
-    "iscomplexobj": lambda x: as_array(trace_of(x), x).dtype.kind == "c",
-    "isrealobj": lambda x: as_array(trace_of(x), x).dtype.kind != "c",
+    "iscomplexobj": lambda x: array_of(x).dtype.kind == "c",
+    "isrealobj": lambda x: array_of(x).dtype.kind != "c",
 }  # fmt: skip
 METHODS: dict[str, Callable[..., Any]] = {
     **_REDUCTIONS,

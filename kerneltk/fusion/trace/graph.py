@@ -438,6 +438,24 @@ def without_views(node: Node) -> Node:
     return node
 
 
+def walked(
+    first: Iterable[Node],
+    below: Callable[[Node], Iterable[Node]] = operands_of,
+    is_there: Callable[[Node], bool] = lambda _: False,
+) -> Iterator[Node]:
+    """Each of some values and of those below them once, the last of several first; without those
+    that are there, and what is below these alone.
+    """
+    seen: set[int] = set()
+    pending = [*first]
+    while pending:
+        node = pending.pop()
+        if id(node) not in seen and not is_there(node):
+            seen.add(id(node))
+            yield node
+            pending += below(node)
+
+
 def reachable(
     nodes: Sequence[Node], is_there: Callable[[Node], bool] = lambda _: False
 ) -> list[Node]:

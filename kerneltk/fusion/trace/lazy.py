@@ -23,6 +23,7 @@ from kerneltk.fusion.trace.graph import (
     Shape,
     Slice,
     Transpose,
+    View,
     ViewStep,
     viewed_again,
 )
@@ -420,12 +421,12 @@ class LazyNumber(Operators):
     @property
     def real(self) -> Any:
         """The real part."""
-        return LazyNumber(self.trace, applied(_REAL, self.symbol))
+        return self._by(_REAL)
 
     @property
     def imag(self) -> Any:
         """The imaginary part."""
-        return LazyNumber(self.trace, applied(_IMAGINARY, self.symbol))
+        return self._by(_IMAGINARY)
 
 
 # NumPy asks for these before ``__array__``, and does not get the array itself by them.
@@ -464,10 +465,6 @@ def _number_operator(function: Callable[..., Any], own: Binary, swapped: bool) -
     return apply
 
 
-def _number_unary(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return lambda self: LazyNumber(self.trace, applied(function, self.symbol))
-
-
 for _name in (
     "add", "sub", "mul", "truediv", "floordiv", "mod", "lshift", "rshift", "and_", "or_", "xor",
 ):  # fmt: skip
@@ -480,7 +477,8 @@ for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
     _own = getattr(Operators, f"__{_name}__")
     setattr(LazyNumber, f"__{_name}__", _number_operator(getattr(operator, _name), _own, False))
 for _name in ("neg", "pos", "abs", "invert"):
-    setattr(LazyNumber, f"__{_name}__", _number_unary(getattr(operator, _name)))
+    _unary = functools.partialmethod(LazyNumber._by, getattr(operator, _name))
+    setattr(LazyNumber, f"__{_name}__", _unary)
 
 
 _ASSIGNED = {  # what NumPy's arrays have that can be assigned
@@ -608,7 +606,7 @@ class LazyArray(Operators):
             return self._nodes[1]
         node = own
         for step in self.steps:
-            node = self.trace.viewed(node, step, self.trace.step_shape(node.shape, step))
+            node = View(node.dtype, self.trace.step_shape(node.shape, step), node, step)
         self._nodes = own, node
         return node
 

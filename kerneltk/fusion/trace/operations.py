@@ -132,6 +132,17 @@ def as_array(trace: Trace, value: Any) -> LazyArray:
     return LazyArray(trace, Storage(trace.scalar(operand, dtype)))
 
 
+def arrays_of(*values: Any) -> list[LazyArray]:
+    """Values of one trace as arrays."""
+    trace = trace_of(*values)
+    return [as_array(trace, value) for value in values]
+
+
+def array_of(value: Any, *others: Any) -> LazyArray:
+    """A value as an array of the trace that it or one of others belongs to."""
+    return as_array(trace_of(value, *others), value)
+
+
 def of_list(trace: Trace, value: Any, dtype: Any = None) -> LazyArray:
     """A list of values as an array of the arguments' library; `dtype` is for one of constants."""
     if has_lazy(value):
@@ -359,7 +370,7 @@ def apply_ufunc(
         ) from None
     nodes = [node_of(trace, o, d) for o, d in zip(operands, before, strict=True)]
     if key is None and composed is not None:
-        return (composed(trace, nodes),)
+        return (composed(*(new_array(trace, node) for node in nodes)).node,)
     if key is None:
         raise unsupported(
             f"'{ufunc.__name__}' is not fused.",
@@ -415,14 +426,15 @@ def _check_power(
     if key is not np.power or nodes[0].dtype.kind not in "iu":
         return
     exponent = operands[1]
-    if not isinstance(exponent, LazyArray) and trace.guards.decide(_is_negative, exponent):
+    if not isinstance(exponent, LazyArray) and trace.guards.decide(is_negative, exponent):
         raise wrong_value(
             "Integers to negative integer powers are not allowed.",
             "convert the base: 'x.astype(float)'.",
         )
 
 
-def _is_negative(value: Any) -> bool:
+def is_negative(value: Any) -> bool:
+    """Whether a number is below zero."""
     return bool(value < 0)
 
 
@@ -459,31 +471,15 @@ class _Side(NumberFunction):
         return int(value > most) - int(value < least)
 
 
-def _sigmoid(trace: Trace, nodes: list[Node]) -> Node:
-    (x,) = nodes
-    one = trace.scalar(constant(1), x.dtype)
-    minus = trace.apply(np.negative, [x], x.dtype)
-    below = trace.apply(np.add, [one, trace.apply(np.exp, [minus], x.dtype)], x.dtype)
-    return trace.apply(np.true_divide, [one, below], x.dtype)
-
-
-def _x_log_y(trace: Trace, nodes: list[Node], shifted: bool = False) -> Node:
-    x, y = nodes
-    log = trace.apply(np.log1p if shifted else np.log, [y], y.dtype)
-    product = trace.apply(np.multiply, [x, log], x.dtype)
-    zero = trace.scalar(constant(0), x.dtype)
-    boolean = np.dtype(bool)
-    is_zero = trace.apply(np.equal, [x, zero], boolean)
-    is_nan = trace.apply(np.isnan, [y], boolean)
-    plain = trace.apply(np.logical_and, [is_zero, trace.apply(np.logical_not, [is_nan], boolean)],
-                        boolean)  # fmt: skip
-    return trace.apply(np.where, [plain, zero, product], x.dtype)
+def _by_log(x: Any, y: Any, log: Any) -> Any:
+    """``x * log``, and zero where `x` is, also where the logarithm of `y` is infinite."""
+    return np.where(np.logical_and(x == 0, np.logical_not(np.isnan(y))), 0, x * log)
 
 
 _COMPOSED: dict[str, Any] = {
-    "expit": _sigmoid,
-    "xlogy": _x_log_y,
-    "xlog1py": lambda trace, nodes: _x_log_y(trace, nodes, shifted=True),
+    "expit": lambda x: 1 / (1 + np.exp(-x)),
+    "xlogy": lambda x, y: _by_log(x, y, np.log(y)),
+    "xlog1py": lambda x, y: _by_log(x, y, np.log1p(y)),
 }
 
 

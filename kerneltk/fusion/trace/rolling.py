@@ -529,7 +529,7 @@ class Rounds:
         before = trace.storages[array]
         before.node = Cast(before.node.dtype, before.node.shape, before.node)
         before.array = None
-        trace.store_whole(array, node)
+        trace.store(array, (), node)
         storage.node, storage.array = Load(source.dtype, source.shape, array, source.version), array
         trace.storages[array] = storage
 

@@ -486,10 +486,6 @@ class Trace:
 
     # -- views ---------------------------------------------------------------------------------
 
-    def viewed(self, node: Node, step: ViewStep, shape: Shape) -> Node:
-        """A view of a value."""
-        return View(node.dtype, shape, node, step)
-
     def indexed_shape(self, shape: Shape, index: Index) -> Shape:
         """The shape of an indexed value; raises for an index out of bounds."""
         items = [item for item in index.items if item is not None]
@@ -526,9 +522,9 @@ class Trace:
                 self.layouts.sources[index] = layout
             self.sources.append(source)
             self.storages[index] = storage
-            self._store(index, (), node)
+            self.store(index, (), node)
         elif not self._holds(index, storage.node):
-            self._store(index, (), storage.node)
+            self.store(index, (), storage.node)
         source = self.sources[index]
         storage.node = Load(source.dtype, source.shape, index, source.version)
         storage.is_taken = False
@@ -539,15 +535,12 @@ class Trace:
         version = self.sources[index].version
         return isinstance(node, Load) and (node.array, node.version) == (index, version)
 
-    def _store(self, index: int, steps: tuple[ViewStep, ...], value: Node) -> None:
+    def store(self, index: int, steps: tuple[ViewStep, ...], value: Node) -> None:
+        """Write a value to some elements of an array."""
         source = self.sources[index]
         self.count()
         self.effects.append(Effect(index, steps, value, source.version, user_location()))
         source.version += 1
-
-    def store_whole(self, index: int, value: Node) -> None:
-        """Write all elements of an array."""
-        self._store(index, (), value)
 
     def settle(self) -> None:
         """Have all arrays hold what their names stand for."""
@@ -558,7 +551,7 @@ class Trace:
     def store_part(self, storage: Storage, steps: tuple[ViewStep, ...], value: Node) -> None:
         """Write a value to some of a storage's elements."""
         index = self.flush(storage)
-        self._store(index, steps, value)
+        self.store(index, steps, value)
         source = self.sources[index]
         storage.node = Load(source.dtype, source.shape, index, source.version)
 
@@ -620,15 +613,3 @@ class Element(NumberFunction):
             element = np.zeros((), dtype)
             element[()] = value
             return element[()]
-
-
-def steps_of(*steps: ViewStep) -> tuple[ViewStep, ...]:
-    """The steps of a view that do something."""
-    return tuple(
-        step
-        for step in steps
-        if not (
-            isinstance(step, Index)
-            and all(isinstance(item, Slice) and item.is_whole for item in step.items)
-        )
-    )

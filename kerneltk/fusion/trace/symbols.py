@@ -101,16 +101,19 @@ def has_argument(expression: Expression) -> bool:
     return expression[0] in ("argument", "outside")
 
 
+def parts_of(expressions: Iterable[Expression]) -> set[Expression]:
+    """Some numbers, and all that they are computed from."""
+    found: set[Expression] = set()
+    pending = {*expressions}
+    while pending:
+        found |= pending
+        pending = {o for one in pending if one[0] == "call" for o in one[2]} - found
+    return found
+
+
 def leaves_of(expressions: Iterable[Expression]) -> set[Expression]:
     """What some numbers are computed from."""
-    pending = [*expressions]
-    seen = set(pending)
-    while pending:
-        one = pending.pop()
-        if one[0] == "call":
-            pending += set(one[2]).difference(seen)
-            seen.update(one[2])
-    return {one for one in seen if one[0] != "call"}
+    return {one for one in parts_of(expressions) if one[0] != "call"}
 
 
 def indices_of(expression: Expression) -> frozenset[Expression]:
@@ -347,13 +350,7 @@ class Guards:
 
     def note_unneeded(self, needed: Sequence[Expression]) -> None:
         """As `note_raising`, for numbers that are no part of any that calls compute."""
-        known: set[Expression] = set()
-        pending = [*needed, *self.conditions]
-        while pending:
-            expression = pending.pop()
-            if expression[0] == "call" and expression not in known:
-                known.add(expression)
-                pending += expression[2]
+        known = parts_of((*needed, *self.conditions))
         for function, operands in self.computed:
             if _expression(function, operands) not in known:
                 self.note_raising(function, operands)
@@ -422,7 +419,7 @@ class Guards:
                 self._found = {}
                 # Calls of the same function are equal where their operands are now.
                 pending += ((call, self.equals[call]) for call in self._calls_of.get(second, ()))
-                for operand in _operands_within(second):
+                for operand in parts_of(second[2]) if second[0] == "call" else ():
                     self._calls_of.setdefault(operand, []).append(second)
 
 
@@ -432,18 +429,6 @@ def canonical_shape(shape: tuple[Symbol, ...]) -> tuple[Symbol, ...]:
     """
     guards = _tracing.planned
     return shape if guards is None else tuple(map(guards.canonical, shape))
-
-
-def _operands_within(expression: Expression) -> set[Expression]:
-    """The operands of a call, and theirs."""
-    found: set[Expression] = set()
-    pending = [expression]
-    while pending:
-        one = pending.pop()
-        if one[0] == "call":
-            found.update(one[2])
-            pending += one[2]
-    return found
 
 
 def _rank(expression: Expression) -> tuple[Any, ...]:

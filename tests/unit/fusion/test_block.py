@@ -86,18 +86,6 @@ def test_views_of_arrays_that_are_written_to_after_a_value_was_asked_for() -> No
     np.testing.assert_array_equal(rest, 2 * wanted[1:])
 
 
-def test_writes_reach_the_arrays() -> None:
-    x = X.copy()
-    with kerneltk.fuse() as fused:
-        v = fused(x)
-        v += 1
-        v[0] = 0
-    wanted = X + 1
-    wanted[0] = 0
-    np.testing.assert_array_equal(x, wanted)
-    np.testing.assert_array_equal(v, wanted)
-
-
 def test_what_nobody_holds_is_not_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     from kerneltk.fusion import block
 
@@ -195,17 +183,14 @@ def test_python_asks_arrays_of_a_block_as_others() -> None:
     assert np.asarray(r).shape == (35,)
 
 
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("dtype", [np.float64, ml_dtypes.bfloat16])
-def test_what_it_computed_is_taken_by_functions(dtype: Any) -> None:
-    x = np.arange(4).astype(dtype)
+def test_what_it_computed_is_taken_by_functions() -> None:
+    x = np.arange(4).astype(ml_dtypes.bfloat16)
     with kerneltk.fuse() as fused:
         r = fused(x) * 2
-    assert np.asarray(r).dtype == dtype
     assert np.shares_memory(np.asarray(r), np.asarray(r))
     program = kerneltk.fuse(lambda a, b=1: a + b)
     for found in (program(r), program(r), program(x, b=r), program(r, r)):
-        assert found.dtype == dtype
+        assert found.dtype == x.dtype
     np.testing.assert_array_equal(program(r, b=r), 4 * x)
     assert program.explain(r).kernels
     with kerneltk.graph() as graph:
@@ -223,3 +208,21 @@ def test_numbers_of_a_block_have_values() -> None:
         small = fused(np.float32(0.5))
         assert np.asarray(small).dtype == np.float32
     np.testing.assert_array_equal(r, X * math.sqrt(2.5))
+
+
+def test_numpy_array_copies_in_the_order_of_the_array() -> None:
+    x = np.asfortranarray(np.arange(6.0).reshape(2, 3))
+    with kerneltk.fuse() as fused:
+        a = fused(x)
+        b = a + 1
+        copies = [np.array(a), np.array(b)]
+        for one in copies:
+            one[...] = -1
+        c = b * 2
+    copies.append(np.array(c))
+    copies[2][...] = -1
+    np.testing.assert_array_equal(x, np.arange(6.0).reshape(2, 3))
+    np.testing.assert_array_equal(c, (x + 1) * 2)
+    assert [one.strides for one in copies] == [x.strides] * 3
+    assert np.asarray(c, dtype=np.float32).dtype == np.float32
+    assert np.shares_memory(np.asarray(c), np.asarray(c))

@@ -9,39 +9,12 @@ import pytest
 
 import kerneltk
 from kerneltk.fusion.programs import Kinds, _Decision
-from kerneltk.fusion.trace.symbols import Environment
 
 X = np.arange(6.0).reshape(2, 3)
 
 
 def kinds_of(fused: Any) -> list[Kinds]:
     return list(fused._programs.by_kinds.values())
-
-
-@pytest.mark.exhaustive
-def test_decisions_lead_to_one_program() -> None:
-    @kerneltk.fuse
-    def power(x: Any, n: Any, twice: Any) -> Any:
-        for _ in range(n):
-            x = x * 2 if twice > 1 else x * 3
-        return x
-
-    for n in (0, 1, 2, 2, 1):
-        for twice in (1.0, 2.0):
-            factor = 2 if twice > 1 else 3
-            np.testing.assert_array_equal(power(X, n, twice), X * factor**n)
-    (kinds,) = kinds_of(power)
-    found = list(kinds)
-    assert len(found) == 5  # without a loop, the second number decides nothing
-    for program in found:
-        values = program.trace.guards.conditions
-        assert values
-    environments = [Environment((X, n, 2.0), [X.shape]) for n in (1, 2)]
-    first, second = map(kinds.program, environments)
-    assert first is not None
-    assert second is not None
-    assert first is not second
-    assert kinds.program(Environment((X, 3, 2.0), [X.shape])) is None
 
 
 @pytest.mark.one_in(4)

@@ -130,22 +130,6 @@ def test_indices_that_are_equal_in_some_calls() -> None:
         np.testing.assert_allclose(x, y)
 
 
-@pytest.mark.exhaustive
-def test_numbers_that_decide_are_found_by_value(counts: Counter[str]) -> None:
-    def program(x: Any, n: int) -> Any:
-        for _ in range(n):
-            pass
-        return x + x[n] if n < 9 else x * 2
-
-    fused = kerneltk.fuse(program)
-    for k in range(N):
-        n = k * 5 % 12
-        found = fused(X, n)
-        if k < 24:
-            np.testing.assert_array_equal(found, program(X, n))
-    assert counts["traces"] == counts["slow calls"] == 12
-
-
 RATE: Any = 0.5
 
 
@@ -165,16 +149,6 @@ class Model:
         return self.scaled(x) + x[self.first]
 
 
-def closed_over() -> tuple[Callable[[Any], Any], Callable[[Any], None]]:
-    rate: Any = 0.5
-
-    def put(value: Any) -> None:
-        nonlocal rate
-        rate = value
-
-    return lambda x: x + rate, put
-
-
 def test_a_global_number_that_changes(
     monkeypatch: pytest.MonkeyPatch, counts: Counter[str]
 ) -> None:
@@ -189,16 +163,6 @@ def test_a_global_number_that_changes(
             found, expected = fused(X[0]), scaled(X[0])
             assert found.dtype == expected.dtype
             np.testing.assert_array_equal(found, expected)
-
-
-@pytest.mark.exhaustive
-def test_a_closed_over_number_that_changes(counts: Counter[str]) -> None:
-    function, put = closed_over()
-    fused = kerneltk.fuse(function)
-    for k in range(N):
-        put(k * 0.5)
-        np.testing.assert_array_equal(fused(X[0]), X[0] + k * 0.5)
-    assert counts["traces"] == counts["slow calls"] == 2
 
 
 @pytest.mark.exhaustive
@@ -259,19 +223,3 @@ def test_more_decisions_than_a_table_holds(
     assert counts["traces"] == 20
     fused(X, 0)
     assert counts["traces"] == 21
-
-
-@pytest.mark.exhaustive
-def test_more_shapes_than_the_newest(counts: Counter[str]) -> None:
-    pairs = kerneltk.fuse(lambda x: (x[1:] * 2, x.sum()))
-    add = kerneltk.ElementwiseKernel("T x", "T y", "y = x + 1", "add_of_shapes")
-    total = kerneltk.ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "sum_of_shapes")
-    arrays = [np.ones(n) for n in range(2, 102)]
-    for kernel, slow, compiled in ((pairs, len(arrays), 6), (add, 0, 6), (total, 0, 8)):
-        counts.clear()
-        for _ in range(N // len(arrays)):
-            for array in arrays:
-                kernel(array)
-        assert counts["slow calls"] == slow
-        assert counts["traces"] <= 1
-        assert counts["compilations"] <= compiled

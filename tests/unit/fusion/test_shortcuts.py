@@ -143,21 +143,6 @@ def test_calls_that_write_ask_which_arrays_overlap(backend: Any) -> None:
     assert fused._shortcut is not kerneltk.fuse(_both)._shortcut
 
 
-def test_calls_that_write_ask_whether_arrays_overlap_themselves() -> None:
-    def program(x: Any, y: Any) -> None:
-        y += x
-
-    fused = kerneltk.fuse(program)
-    for _ in range(2):
-        fused(np.ones(5, "f4"), np.zeros(5, "f4"))
-    x, once = np.arange(5, dtype=np.float32), np.zeros(1, np.float32)
-    y = np.lib.stride_tricks.as_strided(once, (5,), (0,))
-    like = np.lib.stride_tricks.as_strided(np.zeros(1, np.float32), (5,), (0,))
-    program(x, like)
-    fused(x, y)
-    np.testing.assert_array_equal(y, like)
-
-
 def _added(x: Any, y: Any) -> None:
     x += y
 
@@ -287,13 +272,6 @@ def test_a_tuple_is_the_same_object_where_blocks_were_used(monkeypatch: pytest.M
     fused._programs.by_shape.clear()
     monkeypatch.setattr(Programs, "call", None)  # nothing but the shortcut is left
     assert fused(X, pair).tolist() == (X * 2).tolist()
-
-
-def test_equal_constants_with_other_attributes() -> None:
-    fused = kerneltk.fuse(lambda x, options: x * options.rate * len(options.name))
-    for name in ("a", "abc", "a", "ab"):
-        for _ in range(2):
-            assert fused(X, Options(2.0, name)).tolist() == (X * 2 * len(name)).tolist()
 
 
 def test_calls_that_write_refuse_arrays_that_become_read_only() -> None:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import functools
-import gc
 import sys
 import threading
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
 
 import kerneltk
 from kerneltk.fusion.trace.outside import Watch, can_watch, watching
-from kerneltk.fusion.trace.reads import Reads
 
 X = np.arange(4.0)
 RATE: Any = 2.0
@@ -138,16 +136,3 @@ def test_classes_and_the_interpreter_are_as_before() -> None:
     assert (dict(vars(Thing)), sys.gettrace(), sys.getprofile()) == before
     assert can_watch(Thing)
     assert not can_watch(int)
-
-
-class NamedByTest(NamedTuple):
-    first: Any
-    second: Any
-
-
-def test_generated_code_adds_no_guards() -> None:
-    fused = kerneltk.fuse(lambda x: NamedByTest(x * 2 + 1, x).first)
-    fused(X)
-    reads = [found for found in gc.get_objects() if type(found) is Reads]
-    (mine,) = (found for found in reads if "NamedByTest" in str(found.tests))
-    assert len(mine.tests) == 2, mine.tests  # the code, and the name of the class

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kerneltk.core.arrays import ArraySpec, broadcast_strides, c_strides
+from kerneltk.core.arrays import ArraySpec, broadcast_strides
 from kerneltk.core.dtypes import describe
 from kerneltk.schedule.elementwise import (
     Layout,
@@ -22,9 +22,9 @@ from kerneltk.schedule.elementwise import (
 make = ArraySpec.make
 
 
-def operands(*specs: ArraySpec, shape: Sequence[int], index: bool = False) -> list[Operand]:
+def operands(*specs: ArraySpec, shape: Sequence[int]) -> list[Operand]:
     """Return the operands of a loop whose last array is written."""
-    found = [
+    return [
         Operand(
             spec.dtype.itemsize,
             broadcast_strides(spec.shape, spec.strides, shape),
@@ -34,123 +34,34 @@ def operands(*specs: ArraySpec, shape: Sequence[int], index: bool = False) -> li
         )
         for spec in specs
     ]
-    return found + [Operand(1, c_strides(shape, 1), 0, 0)] * index
 
 
-def cuda(*specs: ArraySpec, index: bool = False, **options: Any) -> Layout:
-    shape = specs[-1].shape
-    return plan_cuda(shape, operands(*specs, shape=shape, index=index), **options)
+def cuda(*specs: ArraySpec, **options: Any) -> Layout:
+    return plan_cuda(specs[-1].shape, operands(*specs, shape=specs[-1].shape), **options)
 
 
 def host(*specs: ArraySpec) -> Layout:
     return plan_host(specs[-1].shape, operands(*specs, shape=specs[-1].shape))
 
 
-def kinds(layout: Layout) -> list[str]:
-    return [access.kind for access in layout.accesses]
+def shown(layout: Layout) -> str:
+    """The variant and its width, what else it has, and each access with its bytes."""
+    found = f"{layout.variant} {layout.width}"
+    for name in ("shift", "side", "box"):
+        if getattr(layout, name, None):
+            found += f" {name} {getattr(layout, name)}"
+    accesses = [f"{a.kind} {a.chunk}{' in words' * a.in_words}" for a in layout.accesses]
+    return f"{found}: {', '.join(accesses)}"
 
 
-@pytest.mark.parametrize("elements", [1, 2, 3])
-def test_arrays_that_begin_at_one_odd_place_are_shifted(elements: int) -> None:
-    spec = make("f4", 1000, offset=4 * elements)
-    layout = cuda(spec, spec)
-    assert (layout.variant, layout.shift) == ("vector", elements)
-    assert [access.chunk for access in layout.accesses] == [16, 16]
+def cut(dtype: str, shape: Sequence[int], beyond: int) -> ArraySpec:
+    """Return an array of longer rows, of which so many elements are left out."""
+    size = np.dtype(dtype).itemsize
+    return make(dtype, shape, strides=((shape[1] + beyond) * size, size))
 
 
-def test_arrays_that_begin_at_different_places() -> None:
-    layout = cuda(make("f4", 1000, offset=4), make("f4", 1000))
-    assert (layout.variant, layout.shift) == ("vector", 0)
-    assert [access.chunk for access in layout.accesses] == [4, 16]
-
-
-def test_elements_at_odd_addresses_are_moved_in_pieces() -> None:
-    layout = cuda(make("f4", 1000, offset=1), make("f4", 1000, offset=2))
-    assert [access.chunk for access in layout.accesses] == [1, 2]
-
-
-@pytest.mark.parametrize(
-    ("dtype", "strides", "offset", "in_words"),
-    [
-        ("i1", (512, 1), 1, True), ("i1", (517, 1), 0, True), ("f2", (1026, 2), 0, True),
-        ("f2", (1028, 2), 0, False),  # whole words
-        ("f4", (2052, 4), 0, False), ("i1", (-517, 1), 0, False), ("i1", (0, 1), 1, False),
-    ],
-)  # fmt: skip
-def test_small_elements_at_odd_addresses_are_put_together_of_words(
-    dtype: str, strides: tuple[int, int], offset: int, in_words: bool
-) -> None:
-    shape = (64, 512)
-    odd = make(dtype, shape, strides=strides, offset=offset)
-    layout = cuda(odd, make(dtype, shape))
-    assert (layout.variant, layout.width) == ("vector", 16 // np.dtype(dtype).itemsize)
-    assert [access.in_words for access in layout.accesses] == [in_words, False]
-
-
-@pytest.mark.parametrize(
-    ("dtype", "shape", "strides", "in_words"),
-    [
-        ("i1", (64, 512), (512, -1), True), ("i1", (64, 512), (1024, 2), True),
-        ("f2", (64, 512), (2048, -4), True), ("i1", (4096,), (-1,), True),
-        ("i1", (63, 512), (512, -1), False),  # few rows beside the first and the last one
-        ("i1", (64, 512), (1536, 3), False), ("f4", (64, 512), (2048, -4), False),
-        ("i1", (64, 512), (-600, -1), False), ("i1", (64, 510), (510, -1), False),
-    ],
-)  # fmt: skip
-def test_small_elements_of_reversed_and_halved_rows_are_picked_from_words(
-    dtype: str, shape: tuple[int, ...], strides: tuple[int, ...], in_words: bool
-) -> None:
-    layout = cuda(make(dtype, shape, strides=strides), make(dtype, shape))
-    assert layout.accesses[0].in_words is in_words
-
-
-def test_broadcast_rows_and_columns_keep_wide_stores() -> None:
-    whole = make("f4", (256, 512))
-    row = cuda(whole, make("f4", 512), whole)
-    column = cuda(whole, make("f4", (256, 1)), whole)
-    assert kinds(row) == ["flat", "row", "flat"]
-    assert kinds(column) == ["flat", "broadcast", "flat"]
-    assert {row.variant, column.variant} == {"vector"}
-    assert row.accesses[2].chunk == column.accesses[2].chunk == 16
-
-
-def test_numbers_as_arrays_are_loaded_once() -> None:
-    whole = make("f4", (256, 512))
-    assert kinds(cuda(make("f4", ()), make("f4", (1, 1)), whole)) == ["uniform", "uniform", "flat"]
-
-
-def test_transposed_inputs_go_through_a_tile() -> None:
-    whole = make("f4", (256, 512))
-    turned = make("f4", (256, 512), order="F")
-    layout = cuda(turned, whole, whole)
-    assert (layout.variant, kinds(layout)[0]) == ("tile", "staged")
-    assert cuda(turned, whole, whole, tiles=False).variant != "tile"
-    assert cuda(turned, turned).variant == "vector"
-    assert host(turned, whole).variant == "tile"
-
-
-def test_tiles_of_small_elements_are_moved_in_words() -> None:
-    for dtype, width in (("i1", 4), ("?", 4), ("f2", 2)):
-        turned, whole = make(dtype, (256, 512), order="F"), make(dtype, (256, 512))
-        layout = cuda(turned, make(dtype, (256, 512)), whole)
-        assert (layout.variant, layout.width, layout.side) == ("word_tile", width, 32 * width)
-        assert kinds(layout) == ["staged", "element", "row"]
-        assert [access.chunk for access in layout.accesses][::2] == [4, 4]
-    turned = make("i1", (256, 512), order="F")
-    assert cuda(turned, make("f4", (256, 512))).variant == "tile"  # results are words themselves
-    assert cuda(make("i1", (255, 512), order="F"), make("i1", (255, 512))).variant == "tile"
-    for pairs in ((256, 512), 2), ((250, 514), 0):
-        layout = cuda(make("i1", pairs[0], order="F"), make("i1", pairs[0], offset=pairs[1]))
-        assert (layout.variant, layout.width, layout.side) == ("word_tile", 2, 64)
-    apart = make("i1", (256, 512), strides=(1024, 2))
-    assert cuda(turned, apart).variant == "tile"
-    narrow = make("i1", (32, 512), order="F"), make("i1", (32, 512))
-    assert cuda(*narrow).variant == "tile"
-
-
-def test_short_sides_do_not_pay_for_a_tile() -> None:
-    for shape in ((3, 512), (512, 3)):
-        assert cuda(make("f4", shape, order="F"), make("f4", shape)).variant != "tile"
+def turned(dtype: str, *shape: int) -> ArraySpec:
+    return make(dtype, shape, order="F")
 
 
 def permuted(dtype: str, shape: Sequence[int], order: Sequence[int]) -> ArraySpec:
@@ -160,40 +71,103 @@ def permuted(dtype: str, shape: Sequence[int], order: Sequence[int]) -> ArraySpe
     return make(dtype, shape, strides=strides)
 
 
-@pytest.mark.parametrize(
-    ("inputs", "result", "box"),
-    [
-        ([permuted("f4", (7, 5000), (1, 0)), make("f4", (7, 5000))], "f4", (7, 256)),
-        ([permuted("f4", (7, 900, 16), (2, 1, 0))], "f4", (7, 16, 16)),
-        # Two orders beside that of the result.
-        ([permuted("f4", (10, 50, 64), (2, 1, 0)), permuted("f4", (10, 50, 64), (2, 0, 1))],
-         "f4", (10, 8, 16)),
-        ([permuted("c16", (7, 5000), (1, 0))], "c16", (7, 256)),
-    ],
-)  # fmt: skip
-def test_inputs_along_short_or_several_dimensions_go_through_a_box(
-    inputs: list[ArraySpec], result: str, box: tuple[int, ...]
-) -> None:
-    written = make(result, inputs[0].shape)
-    layout = cuda(*inputs, written)
-    assert (layout.variant, layout.box) == ("box", box)
-    assert kinds(layout)[0] == "staged"
-    assert kinds(layout)[-1] == "element"
-    assert cuda(*inputs, written, tiles=False).variant != "box"
+def pair(first: ArraySpec) -> list[ArraySpec]:
+    """Return an array, and one in C order that is written."""
+    return [first, make(first.dtype, first.shape)]
 
 
-def test_tiles_that_are_half_empty_are_boxes() -> None:
-    x, y = permuted("i4", (70, 107, 100, 16), (3, 0, 2, 1)), make("i4", (70, 107, 100, 16))
-    assert cuda(x, y).box == (1, 32, 4, 16)
+W, WIDE, MANY = make("f4", (256, 512)), (256, 512), (64, 512)
+ROWS, ROW = make("f4", (4096, 50)), make("f4", 50)
+TALL, LONE = make("f4", (640, 1001)), make("f4", (640, 1))
+VIEW = make("f4", (64, 1023), strides=(4096, 4), offset=4)
+LAYOUTS: list[tuple[Sequence[ArraySpec], str]] = [
+    # Addresses: at one odd place, at several, and within elements.
+    ([x := make("f4", 1000, offset=4), x], "vector 4 shift 1: flat 16, flat 16"),
+    ([x := make("f4", 1000, offset=12), x], "vector 4 shift 3: flat 16, flat 16"),
+    ([make("f4", 1000, offset=4), make("f4", 1000)], "vector 4: flat 4, flat 16"),
+    ([make("f4", 1000, offset=1), make("f4", 1000, offset=2)], "interleave 4: flat 1, flat 2"),
+    # Small elements at odd addresses are put together of words; those of few rows are not.
+    (pair(make("i1", MANY, strides=(512, 1), offset=1)), "vector 16: flat 1 in words, flat 16"),
+    (pair(make("i1", MANY, strides=(517, 1))), "vector 16: row 1 in words, flat 16"),
+    (pair(make("f2", MANY, strides=(1026, 2))), "vector 8: row 2 in words, flat 16"),
+    (pair(make("f2", MANY, strides=(1028, 2))), "vector 8: row 4, flat 16"),
+    (pair(make("f4", MANY, strides=(2052, 4))), "vector 4: row 4, flat 16"),
+    (pair(make("i1", MANY, strides=(-517, 1))), "vector 16: row 1, flat 16"),
+    (pair(make("i1", MANY, strides=(0, 1), offset=1)), "vector 16: row 1, flat 16"),
+    (pair(make("i1", MANY, strides=(512, -1))), "vector 16: strided 1 in words, flat 16"),
+    (pair(make("i1", MANY, strides=(1024, 2))), "vector 16: strided 1 in words, flat 16"),
+    (pair(make("f2", MANY, strides=(2048, -4))), "vector 8: strided 2 in words, flat 16"),
+    (pair(make("i1", 4096, strides=(-1,))), "vector 16: strided 1 in words, flat 16"),
+    (pair(make("i1", (63, 512), strides=(512, -1))), "vector 8: strided 1, flat 8"),
+    (pair(make("i1", MANY, strides=(1536, 3))), "vector 8: strided 1, flat 8"),
+    (pair(make("f4", MANY, strides=(2048, -4))), "vector 4: strided 4, flat 16"),
+    (pair(make("i1", MANY, strides=(-600, -1))), "vector 8: strided 1, flat 8"),
+    (pair(make("i1", (64, 510), strides=(510, -1))), "patch 4 box (4, 512): strided 1, row 1"),
+    # Broadcast rows, columns and numbers.
+    ([W, make("f4", 512), W], "vector 4: flat 16, row 16, flat 16"),
+    ([W, make("f4", (256, 1)), W], "vector 4: flat 16, broadcast 4, flat 16"),
+    ([make("f4", ()), make("f4", (1, 1)), W], "vector 4: uniform 4, uniform 4, flat 16"),
+    ([LONE, TALL, LONE, TALL], "vector 4: held 4, flat 16, held 4, flat 16"),
+    ([x := make("f2", (640, 1)), y := make("f2", (640, 1001)), x, y],
+     "vector 8: held 2, flat 16, held 2, flat 16"),
+    ([x := make("f2", (640, 1)), y := make("f2", (640, 101)), x, y],
+     "vector 4: element 2, flat 8, element 2, flat 8"),
+    # Tiles, those of small elements in words, and sides that are too short for one.
+    ([turned("f4", *WIDE), W, W], "tile 4 side 32: staged 4, element 4, element 4"),
+    ([x := turned("f4", *WIDE), x], "vector 4: flat 16, flat 16"),
+    ([turned("i1", *WIDE), make("i1", WIDE), make("i1", WIDE)],
+     "word_tile 4 side 128: staged 4, element 1, row 4"),
+    ([turned("?", *WIDE), make("?", WIDE), make("?", WIDE)],
+     "word_tile 4 side 128: staged 4, element 1, row 4"),
+    ([turned("f2", *WIDE), make("f2", WIDE), make("f2", WIDE)],
+     "word_tile 2 side 64: staged 4, element 2, row 4"),
+    ([turned("i1", *WIDE), W], "tile 4 side 32: staged 1, element 4"),
+    (pair(turned("i1", 255, 512)), "tile 4 side 32: staged 1, element 1"),
+    ([turned("i1", *WIDE), make("i1", WIDE, offset=2)], "word_tile 2 side 64: staged 2, row 2"),
+    (pair(turned("i1", 250, 514)), "word_tile 2 side 64: staged 2, row 2"),
+    ([turned("i1", *WIDE), make("i1", WIDE, strides=(1024, 2))],
+     "tile 4 side 32: staged 1, element 1"),
+    (pair(turned("i1", 32, 512)), "tile 4 side 32: staged 1, element 1"),
+    (pair(turned("f4", 3, 512)), "vector 4: strided 4, flat 16"),
+    (pair(turned("f4", 512, 3)), "vector 4: element 4, flat 16"),
+    ([x := turned("c16", 64, 96), x, make("c16", (64, 96))],
+     "tile 4 side 32: staged 16, staged 16, element 16"),
+    ([x := turned("c16", 64, 96), x, x, make("c16", (64, 96))],
+     "box 2 box (16, 32): staged 16, staged 16, staged 16, element 16"),
+    # Boxes, and what pays for none.
+    ([permuted("f4", (7, 5000), (1, 0)), *[make("f4", (7, 5000))] * 2],
+     "box 7 box (7, 256): staged 4, element 4, element 4"),
+    (pair(permuted("f4", (7, 900, 16), (2, 1, 0))), "box 7 box (7, 16, 16): staged 4, element 4"),
+    ([permuted("f4", (10, 50, 64), (2, 1, 0)), *pair(permuted("f4", (10, 50, 64), (2, 0, 1)))],
+     "box 5 box (10, 8, 16): staged 4, staged 4, element 4"),
+    (pair(permuted("c16", (7, 5000), (1, 0))), "box 7 box (7, 256): staged 16, element 16"),
+    (pair(permuted("i4", (70, 107, 100, 16), (3, 0, 2, 1))),
+     "box 8 box (1, 32, 4, 16): staged 4, element 4"),
+    (pair(permuted("f2", (40, 900, 2), (2, 0, 1))), "vector 4: element 2, flat 8"),
+    (pair(make("f4", (7, 5000), strides=(32, 7 * 32))), "vector 4: strided 4, flat 16"),
+    # Rows that are no whole vectors.
+    (pair(cut("i1", (64, 1000), 24)), "vector 8: row 8, flat 8"),
+    (pair(cut("i1", (64, 1004), 24)), "vector 4: row 4, flat 4"),
+    (pair(cut("i1", (64, 603), 24)), "vector 4: element 1, flat 4"),
+    (pair(cut("f2", (64, 1004), 24)), "vector 4: row 8, flat 8"),
+    (pair(cut("f4", (64, 602), 24)), "vector 4: element 4, flat 16"),
+    ([ROWS, ROW, ROW, ROWS], "patch 4 box (40, 50): row 4, row 4, row 4, row 4"),
+    ([VIEW, VIEW, make("f4", (64, 1023))], "patch 4 box (4, 256): row 4, row 4, row 4"),
+    ([VIEW, make("f4", (64, 1023))], "vector 4: element 4, flat 16"),
+    ([*[make("f8", (64, 1023), strides=(8192, 8), offset=8)] * 2, make("f8", (64, 1023))],
+     "patch 2 box (2, 256): row 8, row 8, row 8"),
+    ([*[make("f2", (64, 1023), strides=(2048, 2), offset=2)] * 2, make("f2", (64, 1023))],
+     "vector 4: element 2, element 2, flat 8"),
+    ([*[make("i1", (64, 1023), strides=(1024, 1), offset=1)] * 5, make("i1", (64, 1023))],
+     "vector 4: element 1, element 1, element 1, element 1, element 1, flat 4"),
+]  # fmt: skip
 
 
-def test_short_rows_of_results_pay_for_no_box() -> None:
-    assert cuda(permuted("f2", (40, 900, 2), (2, 0, 1)), make("f2", (40, 900, 2))).box == ()
-
-
-def test_sectors_that_one_element_fills_pay_for_no_box() -> None:
-    apart = make("f4", (7, 5000), strides=(32, 7 * 32))
-    assert cuda(apart, make("f4", (7, 5000))).variant != "box"
+@pytest.mark.parametrize(("specs", "wanted"), LAYOUTS)
+def test_layouts(specs: Sequence[ArraySpec], wanted: str) -> None:
+    assert shown(cuda(*specs)) == wanted
+    if wanted.startswith(("tile", "box")):
+        assert cuda(*specs, tiles=False).variant not in ("tile", "box")
 
 
 def stencil(begins: Sequence[tuple[int, int]], dtype: str = "f4", inner: int = 510) -> Layout:
@@ -223,6 +197,9 @@ def test_views_of_one_array_share_the_rows_of_a_thread() -> None:
         4, Patch(2, 256, 1, 1),
     )  # fmt: skip
     assert stencil([(0, 0), (0, 2)], "f4", 30).patch == Patch(2, 15, 16, 16)
+    layout = cuda(ROWS, ROW, ROW, ROWS)  # of which a thread has one
+    assert [access.loads for access in layout.accesses[1:3]] == [((0, 0, 2),)] * 2
+    assert len(layout.accesses[0].loads) == 4
 
 
 @pytest.mark.parametrize(
@@ -237,6 +214,16 @@ def test_index_width(shape: tuple[int, ...], strides: Any, wide: bool) -> None:
     assert cuda(make("u1", shape, strides=strides), make("u1", shape)).wide_index is wide
 
 
+def test_patches_of_wide_steps_have_wide_indices() -> None:
+    # What is dense is reached by bytes, too: 3 GiB of them.
+    shape = (1 << 19, 1534)
+    row, dense = make("f4", (1, 1534)), make("f4", shape)
+    assert not cuda(dense, dense).wide_index
+    layout = cuda(row, row, dense, dense)
+    assert (layout.variant, layout.wide_index) == ("patch", True)
+    assert cuda(cut("f4", shape, 1), dense).wide_index
+
+
 @pytest.mark.parametrize("itemsizes", [(1,), (2, 4), (8,), (16,), (1, 16), (3,), (4, 12), ()])
 def test_widths(itemsizes: tuple[int, ...]) -> None:
     width = choose_vector_width(itemsizes)
@@ -247,101 +234,32 @@ def test_widths(itemsizes: tuple[int, ...]) -> None:
 
 
 def test_host_loops_run_along_memory() -> None:
-    turned = make("f4", (16, 8, 4), order="F")
-    assert host(turned, turned).loop.shape == (512,)
+    layout = host(x := turned("f4", 16, 8, 4), x)
+    assert layout.loop.shape == (512,)
     layout = host(make("f4", (4, 1)), make("f4", ()), make("f4", (4, 5)))
-    assert kinds(layout) == ["broadcast", "broadcast", "row"]
-    assert kinds(host(make("f4", 9, strides=(-4,)), make("f4", 9))) == ["strided", "row"]
-
-
-@pytest.mark.parametrize(
-    ("dtype", "inner", "width", "kind"),
-    [
-        ("i1", 1000, 8, "row"),  # whole vectors of eight bytes
-        ("i1", 1004, 4, "row"),
-        ("i1", 603, 4, "element"),
-        ("f2", 1004, 4, "row"),
-        ("f4", 602, 4, "element"),  # addresses one by one: vectors of two are slower
-    ],
-)
-def test_rows_that_are_no_whole_vectors(dtype: str, inner: int, width: int, kind: str) -> None:
-    size = np.dtype(dtype).itemsize
-    part = make(dtype, (64, inner), strides=((inner + 24) * size, size))
-    layout = cuda(part, make(dtype, (64, inner)))
-    assert (layout.variant, layout.width, kinds(layout)[0]) == ("vector", width, kind)
-
-
-@pytest.mark.parametrize(
-    ("dtype", "inner", "width", "kind"),
-    [("f2", 1001, 8, "held"), ("f4", 1001, 4, "held"), ("f2", 101, 4, "element")],
-)
-def test_rows_of_one_value_are_vectors_that_cross_their_ends(
-    dtype: str, inner: int, width: int, kind: str
-) -> None:
-    rows, one = make(dtype, (640, inner)), make(dtype, (640, 1))
-    layout = cuda(one, rows, one, rows)
-    assert (layout.variant, layout.width) == ("vector", width)
-    assert kinds(layout) == [kind, "flat", kind, "flat"]
+    assert [access.kind for access in layout.accesses] == ["broadcast", "broadcast", "row"]
+    layout = host(make("f4", 9, strides=(-4,)), make("f4", 9))
+    assert [access.kind for access in layout.accesses] == ["strided", "row"]
+    assert host(turned("f4", *WIDE), W).variant == "tile"
 
 
 @pytest.mark.parametrize(
     ("dtype", "shape", "block", "width"),
     [
-        ("f4", (64, 16382), 256, 4),
-        ("f4", (511, 511), 256, 4),
+        ("f4", (64, 16382), 256, 4), ("f4", (511, 511), 256, 4), ("f4", (64, 511), 128, 4),
         ("f4", (6, 511), 256, 2),  # four rows leave a quarter of the threads idle
-        ("f4", (3, 511), 256, None),
-        ("f4", (64, 511), 128, 4),
-        ("i1", (64, 16382), 256, 4),
-        ("f8", (64, 511), 256, 2),
-        ("c16", (64, 255), 256, 1),
-        ("f4", (64, 602), 256, 4),  # of two lines of 128 threads
+        ("f4", (3, 511), 256, None), ("i1", (64, 16382), 256, 4), ("f8", (64, 511), 256, 2),
+        ("c16", (64, 255), 256, 1), ("f4", (64, 602), 256, 4),  # of two lines of 128 threads
         ("f4", (64, 30), 256, 4),  # eight rows of threads
     ],
-)
+)  # fmt: skip
 def test_rows_that_are_no_whole_vectors_are_read_in_patches(
     dtype: str, shape: tuple[int, int], block: int, width: int | None
 ) -> None:
-    size = np.dtype(dtype).itemsize
-    part = make(dtype, shape, strides=((shape[1] + 25) * size, size))
+    part = cut(dtype, shape, 25)
     layout = cuda(part, part, block=block)
     assert layout.variant == ("patch" if width else "interleave")
     assert layout.width == (width or 4)
-
-
-def test_rows_of_a_patch_share_what_they_have_in_common() -> None:
-    rows, row = make("f4", (4096, 50)), make("f4", 50)
-    layout = cuda(rows, row, row, rows)
-    assert (layout.variant, layout.width, layout.box) == ("patch", 4, (40, 50))
-    assert [access.loads for access in layout.accesses[1:3]] == [((0, 0, 2),)] * 2
-    assert len(layout.accesses[0].loads) == 4
-
-
-def test_patches_of_wide_steps_have_wide_indices() -> None:
-    # What is dense is reached by bytes, too: 3 GiB of them.
-    shape = (1 << 19, 1534)
-    view = make("f4", shape, strides=(1535 * 4, 4))
-    row = make("f4", (1, 1534))
-    assert not cuda(make("f4", shape), make("f4", shape)).wide_index
-    layout = cuda(row, row, make("f4", shape), make("f4", shape))
-    assert (layout.variant, layout.wide_index) == ("patch", True)
-    assert cuda(view, make("f4", shape)).wide_index
-
-
-def test_vectors_of_results_stay_with_one_view_and_with_small_elements() -> None:
-    def views(count: int, dtype: str) -> Layout:
-        size, shape = np.dtype(dtype).itemsize, (64, 1023)
-        view = make(dtype, shape, strides=(1024 * size, size), offset=size)
-        return cuda(*[view] * count, make(dtype, shape))
-
-    assert views(2, "f4").variant == views(2, "f8").variant == "patch"
-    assert views(1, "f4").variant == views(2, "f2").variant == views(5, "i1").variant == "vector"
-
-
-def test_tiles_fit_shared_memory() -> None:
-    transposed, result = make("c16", (64, 96), order="F"), make("c16", (64, 96))
-    assert cuda(transposed, transposed, result).variant == "tile"
-    assert cuda(transposed, transposed, transposed, result).variant != "tile"
 
 
 def test_a_tile_is_of_the_last_two_dimensions() -> None:

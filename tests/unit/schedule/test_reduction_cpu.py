@@ -109,39 +109,6 @@ def test_totals_have_room(geometry: Geometry, size: int) -> None:
     assert layout.counts[0] == 1 or layout.strategy == "row_blocked"
 
 
-@pytest.mark.exhaustive
-@given(geometries(), st.booleans())
-def test_accesses_tell_how_lanes_lie(geometry: Geometry, many: bool) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reduction_cpu, "_MANY_OUTPUTS", 16 if many else 10**9)
-        layout: Any = plan_reduction_host(geometry, 4)
-    event(layout.strategy)
-    assert layout.strategy != "short" or layout.length == geometry.length
-    loop = layout.reduction if layout.strategy == "rows" else layout.outer
-    for k, (operand, access) in enumerate(zip(geometry.operands, layout.accesses, strict=True)):
-        unit, step = operand.itemsize, loop.strides[k][-1]
-        if access.kind == "flat":
-            assert (step, layout.reduction.strides[k][-1]) == (layout.length * unit, unit)
-        else:
-            assert step == {"row": unit, "broadcast": 0}.get(access.kind, step)
-            assert access.kind != "strided" or step not in (0, unit)
-
-
-@pytest.mark.exhaustive
-@given(geometries())
-def test_rows_are_blocked_only_without_gaps(geometry: Geometry) -> None:
-    layout: Any = plan_reduction_host(geometry, 4)
-    if layout.strategy != "row_blocked":
-        return
-    assert layout.counts[1] == layout.outer.shape[-1]
-    assert len(layout.reduction.shape) == 1
-    assert layout.split == 1 or layout.chunk % layout.counts[0] == 0
-    for operand, across, along in zip(
-        geometry.operands, layout.outer.strides, layout.reduction.strides, strict=True
-    ):
-        assert operand.written or along[0] == layout.counts[1] * across[-1]
-
-
 @pytest.mark.parametrize(
     ("shape", "axes", "strategy"),
     [

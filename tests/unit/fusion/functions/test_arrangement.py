@@ -47,22 +47,6 @@ def test_results_without_elements_and_dimensions() -> None:
     check(program, np.zeros((0, 3)), np.float64(2.5))
 
 
-@pytest.mark.exhaustive
-def test_layouts() -> None:
-    def program(x: Any) -> Any:
-        return (
-            np.concatenate([x, x]), np.stack([x, x]), np.pad(x, 1), np.roll(x, 1, axis=0),
-            x.reshape(-1),
-            np.tile(x, (1, 2)), np.repeat(x, 2, axis=1), (2 * x).reshape(6, -1),
-        )  # fmt: skip
-
-    whole = arrays_of(np.float32, 4, 6)
-    for x in (whole, np.asfortranarray(whole), whole[::-1, ::2], whole.T):
-        found, wanted = check(program, x), program(x)
-        for one, other in zip(found, wanted, strict=True):
-            assert np.argsort(one.strides).tolist() == np.argsort(other.strides).tolist()
-
-
 def test_a_reshaped_argument_is_a_view_of_it() -> None:
     x = np.arange(6.0)
     assert np.shares_memory(kerneltk.fuse(lambda x: x.reshape(2, 3))(x), x)

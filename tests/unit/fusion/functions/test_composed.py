@@ -11,7 +11,7 @@ import pytest
 import kerneltk
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, UnsupportedError
 from tests.sampling import half, one_in
-from tests.unit.fusion.array_support import RANDOM, arrays_of, check, check_calls
+from tests.unit.fusion.array_support import RANDOM, arrays_of, check
 
 
 def test_choices() -> None:
@@ -85,14 +85,6 @@ def test_calls_of_the_library() -> None:
 
     check(program, arrays_of(float, 6, 7), arrays_of(float, 7), np.arange(7.0))
     check(program, arrays_of("f4", 6, 7), arrays_of("f4", 7), np.arange(7.0), tolerance=1e-6)
-
-
-@pytest.mark.exhaustive
-def test_extents_change_from_call_to_call() -> None:
-    def program(x: Any) -> Any:
-        return np.convolve(x, x[:2], "valid"), np.gradient(x), np.array_split(x, 3)
-
-    check_calls(program, *([RANDOM.standard_normal(n)] for n in (2, 5, 9)), tolerance=1e-12)
 
 
 REFUSED = {

@@ -121,6 +121,13 @@ def test_running_totals(dtype: str, count: int) -> None:
         check(program, x)
 
 
+def test_many_running_totals_are_kernels() -> None:
+    def program(x: Any) -> Any:
+        return np.cumsum(x, axis=0), np.maximum.accumulate(x, axis=1)
+
+    check(program, arrays_of(float, 60, 600))
+
+
 def test_graphs_record_no_calls() -> None:
     x = np.ones((3, 3))
     product = kerneltk.fuse(lambda x: x @ x)

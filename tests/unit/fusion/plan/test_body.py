@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from typing import Any
 
@@ -13,13 +12,13 @@ import kerneltk
 from kerneltk import ArraySpec
 from kerneltk.backends.base import compiler_for
 from kerneltk.fusion.inspection import translation_units
-from kerneltk.fusion.plan.body import Body, Preamble, problem_of, repeated
+from kerneltk.fusion.plan.body import Body, Preamble
 from kerneltk.fusion.plan.steps import Leaf, Operands
 from kerneltk.fusion.start import HANDLERS
-from kerneltk.fusion.trace.graph import Broadcast, Index, Load, Slice, viewed
+from kerneltk.fusion.trace.graph import Load
 from kerneltk.fusion.trace.lazy import LazyArray
 from kerneltk.fusion.trace.state import ArraySource, Trace
-from kerneltk.fusion.trace.symbols import Symbol, constant
+from kerneltk.fusion.trace.symbols import constant
 from tests.unit.fusion.array_support import check_calls
 
 F4 = np.dtype(np.float32)
@@ -48,39 +47,6 @@ def test_a_progression_is_computed_from_the_index(start: int) -> None:
     assert "index" in text
 
 
-@pytest.mark.one_in(4)
-@pytest.mark.parametrize(
-    "function",
-    [
-        lambda x: (x - x[0])[1:],
-        lambda x: (x - x[0, 0])[1:, ::2],
-        lambda x: (x - x[0, 0]).T[1:],
-        lambda x: (x * x[:1])[1:, None],
-        lambda x: (x + x[:, :1])[..., 1:],
-        lambda x: (x + x[:1, :1])[::-1, 0],
-        lambda x: np.flip(x - x[-1]),
-        lambda x: (x - x[0, 0])[None, 1].transpose(1, 0),
-        lambda x: (np.where(x > x[1, 1], x, x[0, 0]) + x.sum())[1:, 1],
-        lambda x: np.broadcast_to((x[0] - x[0, 0])[1:], (4, 2)),
-        lambda x: np.expand_dims(x[0, 0] + x, 1)[:, :, 1:],
-        lambda x: ((x - x[0])[1:] * (x - x[0])[0])[:, 1:],
-    ],
-)
-def test_a_view_of_an_element_and_an_array(function: Any) -> None:
-    x = np.arange(12.0).reshape(4, 3) ** 2
-    fused = kerneltk.fuse(function)
-    for _ in range(2):
-        np.testing.assert_array_equal(fused(x), function(x))
-    np.testing.assert_array_equal(fused(np.asfortranarray(x)), function(x))
-
-
-def test_what_kernels_cannot_compute() -> None:
-    c8 = np.dtype("c8")
-    assert problem_of(np.less, (F4, F4)) is None
-    assert problem_of(np.less, (c8, c8)) is None
-    assert problem_of(np.floor_divide, (c8, c8)) is not None
-
-
 def test_what_kernels_cannot_compute_is_refused_at_its_line() -> None:
     @kerneltk.fuse
     def rounded(x: Any) -> Any:
@@ -90,42 +56,6 @@ def test_what_kernels_cannot_compute_is_refused_at_its_line() -> None:
 
     with pytest.raises(kerneltk.UnsupportedError, match=r"y = np\.rint\(x\)\n +\^+"):
         rounded(np.ones(2, np.complex64))
-
-
-def test_views_of_broadcast_values_are_views_of_the_values() -> None:
-    dice = random.Random(0)
-    items = (0, -1, 1, None, Slice(None, None, None), Slice(1, None, None), Slice(None, None, -1))
-
-    def symbols(shape: Any) -> Any:
-        return tuple(
-            constant(1) if n == 1 else Symbol(("extent", n, k), n) for k, n in enumerate(shape)
-        )
-
-    for _ in range(400):
-        shape = dice.choice([(), (3,), (1,), (4, 1), (1, 3), (4, 3), (1, 1)])
-        target = (4, 3) if dice.random() < 0.7 else (2, 4, 3)
-        x = np.arange(np.prod(shape, dtype=int)).reshape(shape)
-        wide, steps = np.broadcast_to(x, target), []
-        for _ in range(dice.randint(1, 3)):
-            taken = [item for item in dice.choices(items, k=4) if item is None or wide.ndim]
-            count = wide.ndim
-            chosen: list[Any] = []
-            for item in taken:
-                if item is None:
-                    chosen.append(item)
-                elif count:
-                    chosen.append(item if isinstance(item, Slice) or abs(item) < 2 else 0)
-                    count -= 1
-            chosen += [Slice(None, None, None)] * count
-            step = Index(tuple(chosen))
-            try:
-                wide = viewed(wide, (step,), list)
-            except IndexError:
-                continue
-            steps.append(step)
-        left = repeated(symbols(shape), symbols(target), tuple(steps))
-        assert not any(isinstance(step, Broadcast) for step in left)
-        np.testing.assert_array_equal(np.broadcast_to(viewed(x, left, list), wide.shape), wide)
 
 
 def _into_a_part(x: Any, y: Any) -> Any:
@@ -180,12 +110,6 @@ def test_arithmetic_of_float16_is_of_one_instruction(
     function: Callable[..., Any], wanted: str
 ) -> None:
     assert wanted in source_of(function, "f2", "f2")
-
-
-@pytest.mark.exhaustive
-def test_other_types_have_their_operators() -> None:
-    for dtype in ("f4", "f8", "i4", "c8"):
-        assert "half_" not in source_of(lambda x, y: x * y + x, dtype, dtype)
 
 
 def test_complex_numbers_are_two_real_parameters() -> None:

@@ -11,9 +11,6 @@ import kerneltk
 from kerneltk import ArraySpec, pipeline
 from kerneltk.fusion.inspection import translation_units
 from kerneltk.fusion.plan.steps import kernel_of
-from kerneltk.schedule import reduction_cuda
-from kerneltk.schedule.reduction import Geometry
-from kerneltk.schedule.reduction_cuda import CudaReductionSchedule
 from kerneltk.schedule.rows import Device
 
 
@@ -79,30 +76,6 @@ def test_one_read_of_what_is_broadcast(function: Any) -> None:
     )
     assert len(pipeline.compile_ahead(unit, "sm_90").code) > 1000
     np.testing.assert_allclose(kerneltk.fuse(function)(x), function(x), atol=1e-12)
-
-
-@pytest.mark.exhaustive
-def test_fused_reductions_have_the_schedules_of_reduction_kernels(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    plan, planned = reduction_cuda.plan_reduction_cuda, []
-
-    def noted(geometry: Geometry, *given: Any) -> CudaReductionSchedule:
-        schedule = plan(geometry, *given)
-        planned.append((geometry, schedule))
-        return schedule
-
-    monkeypatch.setattr(reduction_cuda, "plan_reduction_cuda", noted)
-    total = kerneltk.ReductionKernel("float32 x", "float32 y", "x", "a + b", "y = a", "0", "total")
-    for shape in ((64, 100), (4096, 301), (3, 1 << 20), (1 << 20, 5)):
-        spec = ArraySpec.make("f4", shape)
-        for axis in (0, 1):
-            total.translation_unit(spec, axis=axis, backend="cuda")
-            translation_units(
-                lambda x, axis=axis: x.sum(axis), "total", [spec], (), "cuda", Device(8, 132)
-            )
-    assert planned[::2] == planned[1::2]
-    assert len(planned) == 16
 
 
 def _box(x: Any) -> Any:

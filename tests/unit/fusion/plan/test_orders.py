@@ -47,6 +47,7 @@ T = (1, 0)
         (0, (256, 4000), [("f4", T)], ["fused_row<256, 16, 4, 1, 16, true"]),
         (2, (3, 4096, 5, 256), [("u1", (3, 1, 0, 2))], ["without_gaps<1, 3, 1, 0, 2>(x0)"]),
         (0, (2100, 200_000), [("f4", None)], ["fused_tiles<"]),
+        (1, (300, 65536), [("f4", None)], ["_kt_row.end();"]),  # by clusters
         (1, (200_000, 2100), [("f4", T)], ["fused_tiles<"]),
         (1, (100, 7, 500, 1), [("f4", None)], ["fused_columns<256, 4, 4, 128, "]),
         # A thread has several short rows, but for those along several axes.

@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 
 import kerneltk
-from kerneltk import ArraySpec, pipeline
-from kerneltk.fusion.inspection import translation_units
+from kerneltk import pipeline
 from kerneltk.fusion.plan.planner import Planner
-from kerneltk.schedule.rows import Device
 from tests.sampling import half
 from tests.unit.fusion.array_support import check
 
@@ -184,20 +182,6 @@ def test_what_would_grow_without_limit_is_kept() -> None:
         assert len(kinds(function, x)) <= most
 
 
-@pytest.mark.exhaustive
-def test_a_value_of_more_totals_than_an_accumulator_holds() -> None:
-    def many(x: Any) -> Any:
-        totals = sum((x * k).var(1) + (x * k).sum(1) for k in range(1, 12))
-        return totals, x - (x.sum(1) / totals)[:, None], x.max(1)
-
-    check(many, X)
-    specs = [ArraySpec.make("f8", (10, 1000))]
-    units = translation_units(many, "many", specs, (), "cuda", Device(8))
-    assert sum("shifted_squares" in unit.source for unit in units) > 1
-    for unit in units:
-        assert len(pipeline.compile_ahead(unit, "sm_90").code) > 1000
-
-
 def sources(function: Callable[..., Any], *args: Any) -> list[str]:
     units = kerneltk.fuse(function).translation_units(*args, backend="host")
     return [unit.source for unit in units]
@@ -259,16 +243,6 @@ def test_what_rounds_of_loops_have_in_common() -> None:
     check(totals, x[:30, :30], tolerance=1e-13)
 
 
-@pytest.mark.exhaustive
-def test_a_value_that_writes_go_on_with_is_computed_once() -> None:
-    found = sources(totals, np.ones((200, 4)))
-    assert len(found) < 440  # a row, and what a later one needs of it before it is written to
-    assert (
-        max(text.count("+") for text in found)
-        < max(text.count("+") for text in sources(totals, np.ones((12, 4)))) + 80
-    )
-
-
 def test_views_of_views_are_no_more_than_their_parts() -> None:
     def smoothed(x: Any) -> Any:
         for _ in range(5):
@@ -279,26 +253,6 @@ def test_views_of_views_are_no_more_than_their_parts() -> None:
     assert kernel.kind == "elementwise"
     (text,) = sources(smoothed, np.ones(100))
     assert text.count(" + ") < 45
-
-
-def products(p: Any, v: Any, a: Any) -> Any:
-    found = np.zeros((30, 2))
-    for k in range(30):
-        v = v + 0.5 * (a @ np.tanh(p * 0.25))
-        p = p + 0.1 * v
-        v = v + 0.5 * (a @ np.tanh(p * 0.5))
-        found[k, 0] = (p * p).sum()
-        found[k, 1] = (v * v).sum()
-    return p, v, found
-
-
-@pytest.mark.exhaustive
-def test_rounds_with_products_do_not_begin_with_the_first_one() -> None:
-    rng = np.random.default_rng(5)
-    args = rng.random(8), rng.random(8), rng.random((8, 8)) / 8
-    found = sources(products, *args)
-    assert len(set(found)) < 12
-    check(products, *args)
 
 
 def rings(x: Any, n: int) -> Any:

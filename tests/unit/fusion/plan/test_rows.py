@@ -11,8 +11,6 @@ import kerneltk
 from kerneltk import ArraySpec, pipeline
 from kerneltk.fusion.plan.rows import structure_size
 
-from ....sampling import half
-
 
 def softmax(x: Any) -> Any:
     e = np.exp(x - x.max(-1, keepdims=True))
@@ -86,22 +84,6 @@ def test_values_that_take_long_are_computed_once_on_a_gpu() -> None:
 def test_an_array_along_one_axis_of_a_row_is_left_to_other_kernels() -> None:
     specs = [ArraySpec.make("f4", (64, 4, 16)), ArraySpec.make("f4", (4, 1))]
     assert len(kerneltk.fuse(shares).translation_units(*specs)) == 2
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("dtype", half(["int8", "float16", "float32"]))
-def test_totals_fit_in_shared_memory(dtype: str) -> None:
-    """Of few lines tiles are wide, and have many totals."""
-
-    def many(x: Any) -> Any:
-        found = x - x.min(0)
-        for k in range(1, 13):
-            found = found + (x * k).sum(0)
-        return found
-
-    (unit,) = kerneltk.fuse(many).translation_units(ArraySpec.make(dtype, (7, 100_000)))
-    assert "fused_columns<" in unit.source
-    assert len(pipeline.compile_ahead(unit, "sm_90").code) > 1000
 
 
 def test_extents_beyond_31_bits() -> None:

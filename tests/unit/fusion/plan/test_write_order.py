@@ -10,20 +10,12 @@ import pytest
 
 import kerneltk
 from kerneltk.backends.base import backend_named
-from kerneltk.fusion.plan.steps import LibraryCall
+from kerneltk.fusion.plan.steps import LibraryCall, library_function
 from kerneltk.fusion.start import traced
 
 
 def row(p: Any) -> None:
     p[0] = p[1]
-
-
-def half(p: Any) -> None:
-    p[:4] += p[4:]
-
-
-def odd_rows(p: Any) -> None:
-    p[::2] = p[1::2]
 
 
 def rows(p: Any) -> None:
@@ -38,10 +30,6 @@ def borders(p: Any) -> None:
     p[:, -1] = p[:, -2]
 
 
-def exchanged(p: Any) -> None:
-    p[0], p[1] = p[1] * 1, p[0] * 1
-
-
 def less_first(p: Any) -> None:
     p -= p[0]
 
@@ -52,12 +40,6 @@ def moved(p: Any) -> None:
 
 def stencil(p: Any) -> None:
     p[1:-1, 1:-1] = p[2:, 1:-1] + p[:-2, 1:-1] + p[1:-1, 2:] + p[1:-1, :-2]
-
-
-def before(p: Any) -> Any:
-    old = p * 1
-    p[3] = 7
-    return old
 
 
 def before_in_a_row(p: Any) -> Any:
@@ -74,25 +56,14 @@ def of_two(p: Any) -> None:
     p[:, 1:-1] = q[:, 2:] - q[:, :-2]
 
 
-def reverse(p: Any) -> None:
-    p[...] = p[::-1] + p
-
-
-def sums(p: Any) -> Any:
-    total = p.sum(axis=0)
-    p[2] = total
-    return total
-
-
 # Of a call with 8 x 6 elements: the kernels, and the most elements that they write.
 PLANS: list[tuple[Callable[[Any], Any], int, int]] = [
-    (row, 1, 6), (half, 1, 24), (odd_rows, 1, 24), (rows, 7, 42), (borders, 4, 28),
-    (exchanged, 3, 18), (less_first, 2, 54), (moved, 2, 84), (stencil, 2, 48), (before, 2, 54),
-    (before_in_a_row, 3, 60), (of_two, 3, 116), (reverse, 2, 96), (sums, 2, 12),
+    (row, 1, 6), (rows, 7, 42), (borders, 4, 28), (less_first, 2, 54), (moved, 2, 84),
+    (stencil, 2, 48), (before_in_a_row, 3, 60), (of_two, 3, 116),
 ]  # fmt: skip
 
 
-@pytest.mark.one_in(9)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("function", "kernels", "elements"), PLANS)
 def test_copies(function: Callable[[Any], Any], kernels: int, elements: int) -> None:
     x = np.random.default_rng(0).random((8, 6))
@@ -147,3 +118,14 @@ def test_reshaped_arrays_are_copied_where_they_are_written_to(
         if isinstance(step.kernel, LibraryCall) and step.kernel.function == "reshape"
     ]
     assert {"copies": copies} in options
+
+
+def _called(name: str, shape: Any, *arrays: Any, **options: Any) -> Any:
+    dtype = np.dtype(np.float64)
+    return library_function(LibraryCall(name, tuple(options.items())), np, dtype)(shape, *arrays)
+
+
+def test_reshapes_are_views_unless_the_array_is_written_to_later() -> None:
+    x = np.zeros(6)
+    assert np.shares_memory(_called("reshape", (2, 3), x, copies=False), x)
+    assert not np.shares_memory(_called("reshape", (2, 3), x, copies=True), x)

@@ -7,8 +7,6 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
-
 from kerneltk.fusion.trace.domains import Obligation, Span, decides, rounds_in, rounds_that_hold
 from kerneltk.fusion.trace.symbols import (
     Environment,
@@ -120,18 +118,11 @@ def test_an_obligation_depends_on_loops_that_it_does_not_have() -> None:
     assert not whole.depends_on({I_, K})
     assert whole.holds(NONE)
     assert not inner.within(I_, range(3, 8)).holds(NONE)
-
-
-@pytest.mark.exhaustive
-def test_more_rounds_than_can_be_asked_hold_by_their_corners_alone() -> None:
-    loops = ((J, Span(constant(0), Symbol(I_, 2), 1)), (I_, range(1000)))
-    alike = call(has_index, number(999), J)
+    # More rounds than can be asked hold by their corners alone.
+    loops = ((J, span), (I_, range(1000)))
     odd = call(operator.mod, call(operator.add, I_, J), number(1))
-    for condition, value, expected in ((alike, True, True), (odd, 0, False)):
-        assert Obligation({condition: value}, loops, "loop").holds(NONE) is expected
-    of_one = call(operator.mod, J, number(1))
-    assert Obligation({of_one: 0}, loops, "loop").holds(NONE)
-    assert indices_of(of_one) == {J}
+    for condition, value in ((call(has_index, number(999), J), True), (odd, 0)):
+        assert Obligation({condition: value}, loops, "loop").holds(NONE) is bool(value)
 
 
 def test_the_first_rounds_that_decide_alike() -> None:

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import kerneltk
-from kerneltk.fusion.trace.functions import _arange_size
 from tests.sampling import but_for, half
 from tests.unit.fusion.array_support import check, check_calls
 
@@ -82,18 +81,6 @@ def test_programs(name: str) -> None:
     check_calls(program, *calls)
 
 
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("dtype", ["?", "i1", "u8", "u2", "i4", "f8", "f2", "f4", "c8"])
-def test_reductions_have_numpys_dtypes(dtype: str) -> None:
-    def program(x: Any) -> Any:
-        return (
-            x.sum(axis=1), x.prod(axis=0), x.mean(axis=0), x.any(axis=1), x.all(),
-            x.var(axis=1), x.std(), np.count_nonzero(x), x.sum(dtype=np.complex128),
-        )  # fmt: skip
-
-    check(program, np.array([[1, 0, 3], [4, 5, 6]]).astype(dtype), tolerance=2e-3)
-
-
 def test_bfloat16() -> None:
     def program(x: Any) -> Any:
         return (
@@ -103,11 +90,6 @@ def test_bfloat16() -> None:
 
     x = np.arange(6).reshape(2, 3).astype(ml_dtypes.bfloat16)
     check(program, x, tolerance=1e-2)
-
-
-@pytest.mark.parametrize("numbers", [(0, 5, 1), (0, 5, 2), (5, 0, -1), (0.0, 1.0, 0.1), (3, 1, 1)])
-def test_arange_has_numpys_size(numbers: tuple[float, float, float]) -> None:
-    assert _arange_size(*numbers) == len(np.arange(*numbers))
 
 
 @pytest.mark.exhaustive

@@ -10,27 +10,14 @@ import numpy as np
 import pytest
 
 from kerneltk.fusion.trace.graph import (
-    Broadcast,
     Index,
     Slice,
-    Transpose,
-    all_joined,
     joined,
-    sliced,
     viewed,
 )
-from kerneltk.fusion.trace.symbols import Environment, Symbol, constant, evaluated
 
 BOUNDS = (None, 0, 1, 2, 5, -1, -2)
 SLICES = [Slice(a, b, c) for a in BOUNDS for b in BOUNDS for c in (None, 1, 2, -1)]
-
-
-def test_an_index_is_what_arrays_are_indexed_by() -> None:
-    index = Index((Slice(1, None, 2), None, 3))
-    assert index.key == (slice(1, None, 2), None, 3)
-    assert Slice(None, None, None).is_whole
-    assert Slice(0, None, 1).is_whole
-    assert not Slice(None, None, -1).is_whole
 
 
 def seen(array: Any, *steps: Any) -> Any:
@@ -75,27 +62,3 @@ def test_indices_of_slices_are_indices() -> None:
 def test_indices_are_joined(first: Any, second: Any, wanted: Any) -> None:
     steps = joined(Index(first), (Index(second),))
     assert steps == ((Index(first), Index(second)) if wanted is None else (Index(wanted),))
-
-
-def test_other_steps_stay() -> None:
-    turned, part = Transpose((1, 0)), Index((Slice(1, None, None), Slice(None, None, None)))
-    wide = Broadcast((constant(2), constant(3)))
-    assert all_joined((part, part, turned, wide)) == (
-        Index((Slice(2, None, None), Slice(None, None, None))), turned, wide,
-    )  # fmt: skip
-
-
-@pytest.mark.exhaustive
-def test_extents_of_slices() -> None:
-    extent = Symbol(("extent", 0, 0), 9)
-    shorter = sliced(extent, Slice(1, None, None))
-    assert shorter == sliced(extent, Slice(None, -1, None))
-    assert sliced(shorter, Slice(2, -1, None)) == sliced(extent, Slice(None, -4, None))
-    assert sliced(constant(9), Slice(2, None, None)) == constant(7)
-    dice = random.Random(1)
-    for _ in range(2000):
-        first, second = dice.choices(SLICES, k=2)
-        found = sliced(sliced(extent, first), second)
-        for n in range(9):
-            wanted = len(range(n)[first.plain][second.plain])
-            assert evaluated(found.expression, Environment((), ((n,),))) == wanted

@@ -120,16 +120,3 @@ def test_arrays_keep_their_order_whatever_is_written_to_them(name: str) -> None:
         for found, wanted in zip(kerneltk.fuse(program)(x), program(plain), strict=True):
             np.testing.assert_array_equal(found, wanted)
             assert strides(found) == strides(wanted)
-
-
-@pytest.mark.one_in(12)
-@pytest.mark.parametrize("name", LAYOUTS)
-@pytest.mark.parametrize("axis", [0, 1, 2])
-def test_indices_of_extremes_are_in_c_order(name: str, axis: int) -> None:
-    x = LAYOUTS[name]
-    for keepdims in (False, True):
-        fused = kerneltk.fuse(lambda x: np.argmax(x, axis, keepdims=keepdims))  # noqa: B023
-        wanted = np.argmax(x, axis, keepdims=keepdims)
-        found = fused(x)
-        np.testing.assert_array_equal(found, wanted)
-        assert found.flags.c_contiguous

@@ -11,7 +11,7 @@ import pytest
 import scipy.special
 
 import kerneltk
-from kerneltk.fusion.trace.operations import function_key, resolved_loop
+from kerneltk.fusion.trace.operations import function_key
 from kerneltk.jit.intrinsics.registry import rule_of
 from tests.sampling import but_for
 from tests.unit.fusion.array_support import check_calls
@@ -143,15 +143,6 @@ def test_out_and_where() -> None:
     np.testing.assert_array_equal(y, [0, 0, 3, 4])
 
 
-@pytest.mark.exhaustive
-def test_captured_arrays_are_read_at_each_call() -> None:
-    weights = np.ones(3)
-    fused = kerneltk.fuse(lambda x: x * weights)
-    np.testing.assert_array_equal(fused(X3), [0, 1, 2])
-    weights[:] = 2
-    np.testing.assert_array_equal(fused(X3), [0, 2, 4])
-
-
 def test_functions_of_scipy() -> None:
     assert function_key(scipy.special.erf) is not None
     assert function_key(scipy.special.jv) is None
@@ -160,70 +151,6 @@ def test_functions_of_scipy() -> None:
         (scipy.special.expit, (x,)), (scipy.special.xlogy, (x, y)), (scipy.special.xlog1py, (x, y)),
     ):  # fmt: skip
         np.testing.assert_allclose(run(function, *args), function(*args), rtol=1e-14)
-
-
-@pytest.mark.exhaustive
-def test_what_is_assigned_a_value_in_memory_is_no_view_of_it() -> None:
-    def program(x: Any) -> Any:
-        y, z = x * 2, x * 3
-        y[1:], z[1:] = 0, 1
-        z[...] = y
-        y[...] = x
-        return y, z
-
-    y, z = run(program, X3)
-    np.testing.assert_array_equal(y, X3)
-    np.testing.assert_array_equal(z, [0, 0, 0])
-    assert not np.shares_memory(X3, y)
-    assert not np.shares_memory(y, z)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("value", [300, -1])
-def test_where_takes_pythons_integers_as_this_numpy_does(value: int) -> None:
-    # They wrap around before NumPy 2.5, and are refused since.
-    for program in (lambda x, k: np.where(x > 1, x, value), lambda x, k: np.where(x > 1, x, k)):
-        try:
-            program(SMALL, value)
-        except OverflowError:
-            with pytest.raises(OverflowError, match=f"integer {value} is out of bounds for uint8"):
-                run(program, SMALL, value)
-        else:
-            check_calls(program, (SMALL, value))
-
-
-# -- what NumPy computes an operation in ---------------------------------------------------------
-
-F4, F8, I1 = map(np.dtype, ("f4", "f8", "i1"))
-
-
-@pytest.mark.parametrize(
-    ("ufunc", "operands"),
-    [
-        (np.add, (F4, float)),
-        (np.add, (I1, int)),
-        (np.add, (I1, float)),
-        (np.true_divide, (I1, I1)),
-        (np.sin, (I1,)),
-        (np.less, (F4, int)),
-        (np.power, (F8, int)),
-        (np.multiply, (F4, complex)),
-        (np.divmod, (F4, F4)),
-        (np.frexp, (F4,)),
-        (np.add, (np.dtype(ml_dtypes.bfloat16), int)),
-        (np.add, (np.dtype(ml_dtypes.bfloat16), float)),
-        (np.logical_and, (np.dtype(bool), F4)),
-    ],
-)
-def test_results_have_numpys_dtypes(ufunc: np.ufunc, operands: tuple[object, ...]) -> None:
-    values = [o(1) if isinstance(o, type) else np.ones(2, o) for o in operands]
-    found = ufunc(*values)
-    found = found if isinstance(found, tuple) else (found,)
-    assert resolved_loop(ufunc, operands, None, "same_kind")[1] == tuple(f.dtype for f in found)
-
-
-def test_a_dtype_may_be_asked_for() -> None:
-    assert resolved_loop(np.add, (F4, F4), F8, "same_kind") == ((F8, F8), (F8,))
 
 
 @pytest.mark.one_in(4)

@@ -418,7 +418,6 @@ def test_an_array_of_an_object_that_the_function_writes_to_unseen() -> None:
 # -- effects -----------------------------------------------------------------------------------
 
 LISTS: list[Any] = [[], []]
-FUNCTIONS: Any = (np.tanh, np.sin)
 THING: Any = types.SimpleNamespace(w=np.ones(4))
 
 
@@ -497,22 +496,6 @@ def test_effects_are_refused_at_their_lines(text: str, message: str, line: str) 
     assert line.strip() in str(caught.value)
     if line:  # where the code shows it, it has not happened
         assert repr((names, names["QUEUE"].queue, vars(PART))) == before
-
-
-def changes_what_another_way_has_not(x: Any, y: Any, n: Any) -> Any:
-    v = y if n > 0 else None
-    v[1:] = x[1:]
-    part = types.SimpleNamespace() if n > 0 else None
-    part.value = v  # type: ignore[union-attr]
-    return part.value * 2  # type: ignore[union-attr]
-
-
-@pytest.mark.exhaustive
-def test_a_constant_of_another_way_is_nothing_from_outside() -> None:
-    y = np.zeros(4)
-    found = kerneltk.fuse(changes_what_another_way_has_not)(X, y, 1)
-    np.testing.assert_array_equal(y, [0, *X[1:]])
-    np.testing.assert_array_equal(found, y * 2)
 
 
 def test_what_runs_unfused_has_its_effects_once() -> None:
@@ -595,35 +578,6 @@ def test_effects_on_objects_of_the_function_are_none() -> None:
             np.testing.assert_array_equal(fused(X), program(X))
 
 
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("kind", [list, tuple, collections.deque])
-def test_copies_of_containers_are_the_functions(kind: Any) -> None:
-    def own(x: Any) -> Any:
-        functions = list(FUNCTIONS)
-        functions.append(np.cos)
-        if kind is not collections.deque:
-            part = [*FUNCTIONS[1:], *FUNCTIONS[:1]]
-            part += FUNCTIONS[:]
-            last = FUNCTIONS[1:]
-            last += last
-            functions += part
-        if kind is list:
-            several = FUNCTIONS[:]
-            several.append(np.exp)
-            several[0] = np.cos
-            del several[1:2]
-            functions += several
-        for function in functions:
-            x = function(x)
-        return x
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(globals(), "FUNCTIONS", kind(FUNCTIONS))
-        fused = kerneltk.fuse(own)
-        for _ in range(2):
-            np.testing.assert_allclose(fused(X), own(X), rtol=1e-14)
-
-
 # -- values --------------------------------------------------------------------------------------
 
 
@@ -635,12 +589,6 @@ def test_equal_objects_with_other_attributes() -> None:
     fused = kerneltk.fuse(lambda x, p: x * p.rate)
     for rate in (1.0, 2.0, 1.0, 3.0):
         np.testing.assert_array_equal(fused(X, Parameters(rate)), X * rate)
-
-
-@pytest.mark.exhaustive
-def test_functions_as_arguments_are_traced() -> None:
-    functions: list[Any] = [np.exp, lambda v: v * np.arange(v.shape[0]), np.cos]
-    check_calls(lambda x, f: f(x) + 1, *((X, function) for function in functions), tolerance=1e-15)
 
 
 KINDS: list[Any] = [

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gc
-import types
-import weakref
 from typing import Any
 
 import numpy as np
@@ -15,22 +13,6 @@ from kerneltk.fusion.trace.reads import Reads, of_attribute, of_global
 class Thing:
     def __init__(self, **parts: Any) -> None:
         vars(self).update(parts)
-
-
-def test_attributes_keep_no_argument_alive() -> None:
-    owner: Any = Thing(rate=1.0, part=Thing())
-    owner.part.owner = owner
-    owner.parts = [owner.part]
-    owner.bound = types.MethodType(lambda self: self, owner)
-    owner.many = [[k] for k in range(2000)]
-    reads = Reads()
-    for name, value in list(vars(owner).items()):
-        reads.add(of_attribute(owner, "a0", name, value))
-    assert reads.hold((owner,))
-    end = weakref.ref(owner)
-    del owner, value
-    gc.collect()
-    assert end() is None
 
 
 def test_an_object_that_is_no_more_is_not_none() -> None:

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import kerneltk
-from kerneltk.errors import ArgumentValueError, ScalarOverflowError, UnsupportedError
+from kerneltk.errors import ArgumentValueError, UnsupportedError
 from kerneltk.fusion.plan.body import check_operations
 from kerneltk.fusion.start import HANDLERS
 from kerneltk.fusion.trace import state
-from kerneltk.fusion.trace.graph import Index, Load, Scalar
+from kerneltk.fusion.trace.graph import Index, Load
 from kerneltk.fusion.trace.state import ArraySource, Trace
 from kerneltk.fusion.trace.symbols import Symbol, constant
 
@@ -25,14 +25,6 @@ def new() -> tuple[Trace, Load]:
     storage = trace.add_source(ArraySource(F4, shape, "x"))
     assert isinstance(storage.node, Load)
     return trace, storage.node
-
-
-def test_numbers_become_values() -> None:
-    trace, _ = new()
-    node = trace.scalar(constant(3), np.dtype(np.uint8))
-    assert isinstance(node, Scalar)
-    with pytest.raises(ScalarOverflowError, match="Python integer 300 is out of bounds for uint8"):
-        trace.scalar(constant(300), np.dtype(np.uint8))
 
 
 def test_refusals() -> None:

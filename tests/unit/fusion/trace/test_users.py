@@ -8,7 +8,6 @@ import enum
 import gc
 import types
 import weakref
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -128,27 +127,6 @@ def test_fused_methods_keep_no_object_alive(name: str) -> None:
     assert len(method._programs.by_kinds) == 1
     assert len(method._programs.by_shape) == 1
     np.testing.assert_array_equal(method(models[0], X), method.__wrapped__(models[0], X))
-
-
-@pytest.mark.exhaustive
-def test_functions_and_methods_that_are_arguments_end() -> None:
-    @kerneltk.fuse
-    def applied(x: Any, function: Any) -> Any:
-        return function(x) + 1
-
-    def scaling(gain: float) -> Callable[[Any], Any]:
-        return lambda x: x * gain
-
-    ends = []
-    for gain in (1.0, 2.0, 3.0):
-        function, model = scaling(gain), Model(gain)
-        np.testing.assert_array_equal(applied(X, function), X * gain + 1)
-        np.testing.assert_array_equal(applied(X, model.helper), X * gain + 1)
-        ends += [weakref.ref(function), weakref.ref(model)]
-    del function, model
-    gc.collect()
-    assert [end() for end in ends] == [None] * 6
-    assert not applied._programs.by_kinds
 
 
 def test_globals_of_a_trace_end() -> None:
