@@ -519,7 +519,7 @@ ARRANGED: list[Program] = [
     lambda x, y: np.lib.stride_tricks.sliding_window_view(x * 2, 3, axis=1).mean(-1) + y[:, 2:],
     lambda x, y: np.lib.stride_tricks.sliding_window_view(x, (2, 3)).sum((1, 2)),
     lambda x, y: np.lib.stride_tricks.sliding_window_view(x, (2, 3), axis=(1, 0)) * y[0, 0],
-    lambda x, y: np.lib.stride_tricks.sliding_window_view(y, (3, 2), axis=(-1, 1)).max(-1),
+    lambda x, y: np.lib.stride_tricks.sliding_window_view(y, (3, 2), axis=(-1, 0)).max(-1),
     lambda x, y: (x > y).argsort(axis=1, kind="stable") + np.argsort(x > 1, stable=True),
     _masked,
     _put,
