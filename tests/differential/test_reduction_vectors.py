@@ -15,6 +15,7 @@ from kerneltk import ReductionKernel
 from ..joint_units import JointCases
 from .reduction_cases import (
     ADD_TO,
+    ARGMIN,
     DOT,
     F16,
     F32,
@@ -24,6 +25,7 @@ from .reduction_cases import (
     SUM,
     U8,
     ReductionCase,
+    argmin,
     dot,
     least,
     numbers,
@@ -33,16 +35,6 @@ from .support import Array, c_order, f_order, misaligned, place, stepped
 from .test_reduction import assert_compiled_for_cuda, calls_of, check, units_of, ways
 
 MIXED_DOT = ReductionKernel("T x, U w", "U y", "x * w", "a + b", "y = a", "0", "mixed_dot")
-_FIRST = "a.value < b.value || (a.value == b.value && a.index < b.index) ? a : b"
-FIRST = ReductionKernel(
-    "T x", "T y, int64 k", "{x, _J}", _FIRST, "y = a.value; k = a.index", None, "first_least",
-    reduce_type="T value, int64 index",
-)  # fmt: skip
-
-
-def first_least(x: Array, axis: Any, **how: Any) -> tuple[Array, Array]:
-    rows = np.moveaxis(x, axis, (-2, -1)).reshape(3, 7, -1)
-    return rows.min(-1), np.asarray(rows.argmin(-1), np.int64)
 
 
 def cut(array: Array) -> Array:
@@ -72,8 +64,8 @@ def vector_cases() -> Iterator[ReductionCase]:
         yield ReductionCase(f"masked-{axis}", SUM,
             lambda s=shape: (misaligned(numbers(U8, s)),), total, axis,
             mask=lambda s=shape: cut(numbers("?", s, 1)), modes=("new",))  # fmt: skip
-    yield ReductionCase("numbered", FIRST,
-        lambda: (cut(numbers(U8, (9, 3, 7, 101)) // 8),), first_least, (0, 3), modes=("new",)
+    yield ReductionCase("numbered", ARGMIN,
+        lambda: (cut(numbers(U8, (9, 3, 7, 101)) // 8),), argmin, (0, 3), modes=("new",)
     )  # fmt: skip
     yield ReductionCase("added-to", ADD_TO,
         lambda: (misaligned(numbers(U8, (21, 83))), misaligned(numbers(U8, 83, 1), 3)),

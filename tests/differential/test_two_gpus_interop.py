@@ -22,11 +22,6 @@ VALUES = np.arange(1, 401, dtype=np.float32)
 
 
 @pytest.fixture(scope="module")
-def torch() -> Any:
-    return imported("torch")
-
-
-@pytest.fixture(scope="module")
 def jax() -> Any:
     found = imported("jax")
     if len([one for one in found.devices() if one.platform == "gpu"]) < 2:
@@ -258,18 +253,6 @@ def test_recorded_graphs(devices: tuple[int, int], torch: Any) -> None:
         graph.launch(x=other)
 
 
-def test_operators(devices: tuple[int, int], torch: Any) -> None:
-    kernel = ElementwiseKernel("T x, T w", "T y", "y = x * w", f"op{devices[0]}{devices[1]}")
-    op = kerneltk.torch_op(kernel, f"two_gpus::product{devices[0]}{devices[1]}")
-    x = of_torch(VALUES, devices[1])
-    found = op(x, x)
-    assert found.device == x.device
-    assert torch.equal(found, x * x)
-    for other in (of_torch(VALUES, 1 - devices[1]), torch.tensor(2.0)):
-        with pytest.raises((ArgumentTypeError, RuntimeError), match="is on device"):
-            op(x, other)
-
-
 def test_an_error_restores_the_device(torch: Any) -> None:
     import cupy
 
@@ -279,20 +262,6 @@ def test_an_error_restores_the_device(torch: Any) -> None:
         with pytest.raises(kerneltk.errors.KernelToolkitError):
             call()
         assert cupy.cuda.runtime.getDevice() == torch.cuda.current_device() == 0
-
-
-def test_managed_and_pinned_memory(torch: Any) -> None:
-    import cupy
-
-    x = of_torch(VALUES, 1)
-    size = VALUES.nbytes
-    memory = cupy.cuda.malloc_managed(size)
-    managed = cupy.ndarray(VALUES.shape, np.float32, memory)
-    managed[...] = cupy.asarray(VALUES)
-    cupy.cuda.Device(0).synchronize()
-    found = ADD(x, managed)
-    assert found.device.index == 1
-    np.testing.assert_array_equal(on_host(found), 2 * VALUES)
 
 
 def test_a_jax_array_of_both_devices(jax: Any) -> None:
