@@ -39,7 +39,6 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--out", type=Path, help="a file for programs that differ")
     parser.add_argument("--show", action="store_true", help="print the first program, and stop")
-    parser.add_argument("--no-shrink", action="store_true")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     os.environ["KERNELTK_CACHE_DIR"] = ""  # set before the package reads it
@@ -83,7 +82,6 @@ def work(options: argparse.Namespace) -> None:
     from tests.ir_verifier import verifying
 
     from .running import backend_of, defined_program, outcome_of
-    from .shrinking import shrunk
 
     middle.PASSES = tuple(map(verifying, middle.PASSES))
     backend = backend_of(options.backend)
@@ -97,9 +95,7 @@ def work(options: argparse.Namespace) -> None:
         outcome = outcome_of(program, wanted, backend)
         line: dict[str, Any] = {"seed": seed, "status": outcome.status, "detail": outcome.detail}
         if outcome.status != "same":
-            if not options.no_shrink:
-                program, outcome = shrunk(program, outcome, backend)
-            line.update(detail=outcome.detail, script=program.script())
+            line.update(script=program.script())
         say(line)
 
 
@@ -132,7 +128,7 @@ def batch(seeds: tuple[int, int], options: argparse.Namespace) -> Iterator[dict[
     while seed < last:
         command = [sys.executable, "-m", "tests.random_programs", "--worker"]
         command += ["--seed", str(seed), "--programs", str(last - seed)]
-        command += ["--backend", options.backend] + ["--no-shrink"] * options.no_shrink
+        command += ["--backend", options.backend]
         try:
             done = subprocess.run(
                 command, capture_output=True, text=True, timeout=SECONDS_FOR_A_BATCH
