@@ -337,7 +337,7 @@ def random_case(name: str, pick: random.Random) -> ReductionCase:
     if kernel in (SUM, DOT) and pick.random() < 0.4:
         mask = operand(BOOL, broadcast(), 2)
     if kernel is ADD_TO:
-        result = np.add.reduce(np.empty(shape), axis=axis, keepdims=keepdims)
+        result = np.add.reduce(np.zeros(shape), axis=axis, keepdims=keepdims)
         made.append(operand(dtype, result.shape, 1))
         expected = lambda x, y, **how: np.asarray(total(x, **how) + y, y.dtype)  # noqa: E731
     return ReductionCase(name, kernel, lambda: tuple(make() for make in made), expected, axis,

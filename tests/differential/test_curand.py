@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cache
 from math import erfc, sqrt
 from typing import Any
 
 import numpy as np
 import pytest
 
-import kerneltk
-
 from .random_references import Mrg, Philox, Xorwow, philox, sobol
-from .raw_support import KERNELS
+from .raw_support import launch, library
 
 DRAWS = 8
 GENERATORS = {
@@ -29,21 +26,9 @@ STARTS = [
 ]  # fmt: skip
 
 
-@cache
 def module() -> Any:
     names = [f"{kernel}<{s}>" for s in GENERATORS for kernel in ("draw", "skip", "poisson")]
-    return kerneltk.load(KERNELS / "libraries" / "curand.cu", name_expressions=names)
-
-
-def run(backend: Any, kernel: str, threads: int, *arguments: Any) -> None:
-    """Launch one block and bring its arrays' contents back."""
-    arrays = [a for a in arguments if isinstance(a, np.ndarray)]
-    copies = iter(backend.asarrays(*arrays))
-    call = [next(copies) if isinstance(a, np.ndarray) else a for a in arguments]
-    module().get_function(kernel)(1, threads, tuple(call))
-    for argument, copy in zip(arguments, call, strict=True):
-        if isinstance(argument, np.ndarray):
-            argument[...] = backend.asnumpy(copy)
+    return library("curand", tuple(names))
 
 
 def kept_pairs(generator: Xorwow) -> tuple[list[float], list[float]]:
@@ -65,7 +50,20 @@ def test_numbers_are_those_of_the_generator(backend: Any, state: str) -> None:
     states = np.zeros((n, size), "u1")
     words, uniforms, doubles = (np.zeros((n, DRAWS), t) for t in ("u4", "f4", "f8"))
     normals, wide = np.zeros((n, DRAWS), "f4"), np.zeros((n, DRAWS), "f8")
-    run(backend, f"draw<{state}>", n, *starts, states, words, uniforms, doubles, normals, wide)
+    launch(
+        backend,
+        module(),
+        f"draw<{state}>",
+        1,
+        n,
+        *starts,
+        states,
+        words,
+        uniforms,
+        doubles,
+        normals,
+        wide,
+    )
     for i, start in enumerate(STARTS):
         wanted = generator(*start)
         assert words[i].tolist() == [wanted.word() for _ in range(DRAWS)], start
@@ -82,7 +80,7 @@ def test_numbers_are_those_of_the_generator(backend: Any, state: str) -> None:
 def test_jumps_arrive_where_steps_do(backend: Any, state: str) -> None:
     counts = np.array([0, 1, 2, 3, 4, 255, 256, 1000, 2**31 + 7, 2**62 + 9], "u8")
     words = np.zeros((len(counts), 2), "u4")
-    run(backend, f"skip<{state}>", len(counts), 7, counts, words)
+    launch(backend, module(), f"skip<{state}>", 1, len(counts), 7, counts, words)
     for i, count in enumerate(counts.tolist()):
         wanted = GENERATORS[state][0](7, 0, 3)
         wanted.skip(count)
@@ -127,14 +125,14 @@ def test_known_answers_of_philox(backend: Any) -> None:
     for counter, key, words in KNOWN:
         assert philox(sum(x << 32 * k for k, x in enumerate(counter)), key) == words
     words = np.zeros_like(wanted)
-    run(backend, "philox_known", len(KNOWN), counters, keys, words)
+    launch(backend, module(), "philox_known", 1, len(KNOWN), counters, keys, words)
     np.testing.assert_array_equal(words, wanted)
 
 
 def test_four_numbers_of_philox_at_once(backend: Any) -> None:
     n = 9
     words, floats, doubles = (np.zeros((n, 2, 4), t) for t in ("u4", "f4", "f8"))
-    run(backend, "philox_fours", n, words, floats, doubles)
+    launch(backend, module(), "philox_fours", 1, n, words, floats, doubles)
     for i in range(n):
         wanted = Philox(42, 7, i)
         assert words[i, 0].tolist() == [wanted.word() for _ in range(4)]
@@ -160,7 +158,7 @@ def test_points_of_sobol(backend: Any) -> None:
     wide = random.integers(0, 2**64, 64, "u8")
     words, longs = np.zeros((n, 2, DRAWS), "u4"), np.zeros((n, 2, DRAWS), "u8")
     normals = np.zeros((n, 2), "f4")
-    run(backend, "sobol", n, narrow, scramble, wide, words, longs, normals)
+    launch(backend, module(), "sobol", 1, n, narrow, scramble, wide, words, longs, normals)
     for i in range(n):
         for k in range(DRAWS):
             index = i * 7919 + k
@@ -181,7 +179,7 @@ def distribution(x: float) -> float:
 def test_poisson_numbers_have_their_mean_and_variance(backend: Any, state: str) -> None:
     means, draws = np.array([0.5, 20.0, 63.5, 64.0, 900.0, 3999.0, 4001.0, 1e6]), 4000
     counts = np.zeros((len(means), draws), "u4")
-    run(backend, f"poisson<{state}>", len(means), means, counts, draws)
+    launch(backend, module(), f"poisson<{state}>", 1, len(means), means, counts, draws)
     # Five standard deviations of the mean and of the variance of so many numbers.
     assert (abs(counts.mean(1) - means) < 5 * np.sqrt(means / draws)).all()
     variance = means * np.sqrt((2 + 1 / means) / draws)

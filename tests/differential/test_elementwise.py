@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-import numpy as np
 import pytest
 
-import kerneltk
 from kerneltk.core.artifacts import TranslationUnit
 
 from ..joint_units import JointCases
@@ -67,27 +65,3 @@ def test_case_compiles_for_cuda(case: Case, once: Any) -> None:
     code = case.kernel.compile(*arguments, target="sm_90", **how)
     assert code.kind == "cubin"
     assert code.entry.encode() in code.code
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
-def test_extremes_of_complex_numbers_with_nan_also_by_nvrtc(backend: Any, dtype: str) -> None:
-    nan = np.nan
-    values = [
-        1 + 1j,
-        nan + 0j,
-        complex(5, nan),
-        complex(nan, nan),
-        7,
-        -1 - 2j,
-        complex(np.inf, nan),
-    ]
-    x, y = (axis.ravel().astype(dtype) for axis in np.meshgrid(values, values))
-    kernel = kerneltk.ElementwiseKernel(
-        f"{dtype} x, {dtype} y", f"{dtype} low, {dtype} high", "low = min(x, y); high = max(x, y)"
-    )
-    kernel.compile(x, y, target="sm_90")
-    found = map(backend.asnumpy, kernel(backend.asarray(x), backend.asarray(y)))
-    for own, numpys in zip(found, (np.minimum(x, y), np.maximum(x, y)), strict=True):
-        parts = (array.view(array.real.dtype) for array in (own, numpys))
-        np.testing.assert_array_equal(*parts)

@@ -32,26 +32,6 @@ def axpy(n: int = 100) -> tuple[kerneltk.RawKernel, Any, Any]:
     )
 
 
-def test_streams_and_graphs() -> None:
-    import cupy
-
-    kernel, x, y = axpy(1000)
-    cupy.cuda.get_current_stream().synchronize()  # a non-blocking stream does not wait for it
-    stream = cupy.cuda.Stream(non_blocking=True)
-    with stream:
-        kernel(8, 128, (1000, 1, x, y))
-    stream.synchronize()
-    kernel(8, 128, (1000, 1, x, y), stream=stream)
-    stream.synchronize()
-    stream.begin_capture()
-    kernel(8, 128, (1000, 1, x, y), stream=stream)
-    graph = stream.end_capture()
-    for _ in range(3):
-        graph.launch(stream)
-    stream.synchronize()
-    np.testing.assert_array_equal(y.get(), 5 * x.get() + 1)
-
-
 def test_arrays_that_do_not_fit() -> None:
     import cupy
 

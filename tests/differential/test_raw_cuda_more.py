@@ -205,36 +205,6 @@ def test_mdspan(index: str, layout: str) -> None:
     np.testing.assert_array_equal(view.get(), 100 * rows + columns)
 
 
-def test_mdspan_is_no_pointer() -> None:
-    import cupy
-
-    x = cupy.zeros((2, 3), np.float32)
-    kernel = kerneltk.RawKernel(MODULE, "plain")
-    with pytest.raises(ArgumentTypeError, match=r"'x' .*is a pointer, .*type 'mdspan'"):
-        kernel(1, 32, (6, 1.0, x.mdspan(index_type=cupy.int32)))
-
-
-def test_records_of_numpy_beside_arrays_of_cupy() -> None:
-    import cupy
-
-    code = r"""
-    struct matrix { double value[2][2]; };
-    extern "C" __global__ void shift(const double3* x, double3 by, matrix m, double3* out) {
-        int i = threadIdx.x;
-        out[i] = make_double3(x[i].x + by.x, x[i].y + by.y, x[i].z + by.z + m.value[1][0]);
-    }
-    """
-    double3 = np.dtype([(name, np.float64) for name in "xyz"])
-    matrix = np.dtype([("value", np.float64, (2, 2))])
-    x = cupy.arange(12, dtype=np.float64).reshape(4, 3)
-    out = cupy.empty_like(x)
-    by, m = np.arange(3.0), np.array([[0, 0], [100, 0]], np.float64)
-    kernel = kerneltk.RawKernel(code, "shift")
-    for value in (by.view(double3), by.view(double3)[0], (0.0, 1.0, 2.0), by):
-        kernel((1,), (4,), (x, value, m.ravel().view(matrix), out))
-        np.testing.assert_array_equal(out.get(), x.get() + by + [0, 0, 100])
-
-
 # -- what CuPy's users catch ----------------------------------------------------------------------
 
 

@@ -55,22 +55,6 @@ def test_operations(backend: Any, operation: str, dtype: str) -> None:
             )
 
 
-@pytest.mark.parametrize("place_of_second", [0, 4, 1])
-def test_two_outputs(backend: Any, place_of_second: int) -> None:
-    kernel = ElementwiseKernel("T x", "T y, double z", "y = x + 1; z = x", "streamed_two")
-    case = Case(
-        "two",
-        kernel,
-        lambda: (
-            values("f4", 5000),
-            c_order(values("f4", 5000)),
-            misaligned(values("f8", 5000), place_of_second),
-        ),
-        lambda x, y, z: (x + 1, x.astype(np.float64)),
-    )
-    check(backend, case)
-
-
 def test_rows_in_place_and_overlaps(backend: Any) -> None:
     kernel = ElementwiseKernel("T x", "T y", "y = x + x", "streamed")
 
@@ -89,14 +73,3 @@ def test_rows_in_place_and_overlaps(backend: Any) -> None:
         "shifted far": shared(2000),
     }.items():
         check(backend, Case(name, kernel, make, lambda x, y: np.broadcast_to(x + x, y.shape)))
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_records_and_numbers_beyond_two_words(backend: Any, order: Any) -> None:
-    kernel = ElementwiseKernel("T x", "T y", "y = x", "streamed_copy")
-    for dtype in (np.dtype("c16"), np.dtype("c8"), np.dtype([("a", "f4"), ("b", "f4", (2,))])):
-        x = np.zeros((70, 40), dtype, order)
-        x.reshape(-1, order="A").view(np.uint8)[...] = np.arange(x.nbytes) % 63
-        case = Case("copy", kernel, lambda x=x: (x, np.zeros_like(x)), lambda x, y: x)
-        check(backend, case)
