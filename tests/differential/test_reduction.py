@@ -33,10 +33,9 @@ from .reduction_cases import (
 from .support import (
     LAYOUTS,
     Array,
+    Guarded,
     assert_close,
-    assert_only_written,
     c_order,
-    memory_of,
     place,
     values,
 )
@@ -90,20 +89,9 @@ def check(backend: Any, case: ReductionCase, mode: str) -> None:
     if mode in LAYOUTS:
         assert not outputs
         outputs = outputs_for(wanted, mode)
-    every = [*inputs, *outputs, mask]
-    positions = [k for k, value in enumerate(every) if isinstance(value, np.ndarray)]
-    arrays = [every[k] for k in positions]
-    memories = [memory_of(array) for array in arrays if array.size]
-    before = [memory.copy() for memory in memories]
-    copies = backend.asarrays(*arrays, *memories)
-    for k, copy in zip(positions, copies, strict=False):
-        every[k] = copy
-    call = every[: len(inputs)]
-    given = tuple(every[len(inputs) : -1])
-    how = keywords_of(case, every[-1])
-    # A call without arrays is told where to run; others take the backend from their arrays.
-    if not any(hasattr(value, "dtype") for value in every):
-        how["backend"] = backend.name
+    memory = Guarded(backend, [*inputs, *outputs, mask])
+    call, given = memory.call[: len(inputs)], tuple(memory.call[len(inputs) : -1])
+    how = {**keywords_of(case, memory.call[-1]), **memory.where}
     # Outputs are given in one of three ways.
     if mode == "f":
         how["out"] = given
@@ -119,7 +107,7 @@ def check(backend: Any, case: ReductionCase, mode: str) -> None:
         assert all(found is output for found, output in zip(returned, given, strict=True))
     for found, want in zip(returned, wanted, strict=True):
         assert_close(backend.asnumpy(found), want, case.tolerance)
-    assert_only_written(backend, outputs, memories, before, copies[len(arrays) :])
+    memory.check(outputs)
 
 
 def ways(case: ReductionCase) -> tuple[str, ...]:
