@@ -47,10 +47,6 @@ def matrix_cases() -> Iterator[RawCase]:
         yield RawCase(f"transpose-{expression}", file, f"transpose<{expression}>", (3, 2), (32, 8),
             lambda d=dtype: (ints((45, 70), -99, 99, d), blank((70, 45), d), 45, 70),
             lambda x, y, rows, columns: {1: x.T})  # fmt: skip
-    yield RawCase("transpose-in-place", file, "transpose_in_place", (3, 3), (16, 16),
-        lambda: (ints((41, 41), -99, 99), 41),
-        lambda x, n: {0: x.T})  # fmt: skip
-
     file = "matmul.cu"
 
     def product(a: Array, b: Array, c: Array, *sizes: int) -> dict[int, Array]:
@@ -61,9 +57,6 @@ def matrix_cases() -> Iterator[RawCase]:
             (-(-37 // tile), -(-45 // tile)), (tile, tile),
             lambda d=dtype: (ints((45, 29), -9, 9, d), ints((29, 37), -9, 9, d, 2),
                              blank((45, 37), d), 45, 37, 29), product)  # fmt: skip
-    yield RawCase("matmul-registers", file, "matmul_registers", (2, 4), (32, 4),
-        lambda: (ints((64, 64), -9, 9, "f4"), ints((64, 64), -9, 9, "f4", 2),
-                 blank((64, 64), "f4"), 64), product)  # fmt: skip
 
 
 def reduction_cases() -> Iterator[RawCase]:
@@ -84,9 +77,6 @@ def reduction_cases() -> Iterator[RawCase]:
         yield RawCase(f"sum-unrolled-{block}", file, f"sum_unrolled<{block}>", grid, block,
             lambda g=grid: (ints(3000, -500, 500), blank(g, "i4"), 3000),
             lambda x, out, n, g=grid, b=block: {1: by_blocks(x, g, 2 * b).sum((0, 2))})  # fmt: skip
-    yield RawCase("row-range", file, "row_range", 7, 64,
-        lambda: (ints((7, 301), -(2**61), 2**61, "i8"), blank(7, "i8"), blank(7, "i8"), 301),
-        lambda x, high, low, columns: {1: x.max(1), 2: x.min(1)})  # fmt: skip
     yield RawCase("argmin-rows", file, "argmin_rows", 9, 128,
         lambda: (ints((9, 333), 0, 50, "f4"), blank(9, "i4"), 333),
         lambda x, out, columns: {1: x.argmin(1)})  # fmt: skip
@@ -99,13 +89,6 @@ def reduction_cases() -> Iterator[RawCase]:
     yield RawCase("histogram-shared", file, "histogram_shared", 4, 96,
         lambda: (ints(5001, 0, 256, "u1"), np.ones(256, "u4"), 5001),
         lambda x, bins, n: {1: bins + np.bincount(x, minlength=256)})  # fmt: skip
-    yield RawCase("histogram-float", file, "histogram_float", 3, 128,
-        lambda: (np.append(ints(2000, -40, 140, "f4") / np.float32(16), np.float32(np.nan)), 2001,
-                 0.0, 8.0, 32, np.zeros(32, "i4"), np.zeros(1, "i4")),
-        lambda x, n, low, high, count, bins, outside: {
-            5: np.histogram(x[(x >= 0) & (x < 8)], 32, (0, 8))[0],
-            6: [np.count_nonzero(~((x >= 0) & (x < 8)))],
-        }, shared_mem=33 * 4)  # fmt: skip
 
 
 def warp_cases() -> Iterator[RawCase]:
@@ -173,11 +156,6 @@ def warp_cases() -> Iterator[RawCase]:
     yield RawCase("count-by-leaders", file, "count_by_leaders", 5, 96,
         lambda: (ints(450, 0, 7), np.zeros(7, "i4"), 450),
         lambda keys, counts, n: {1: np.bincount(keys, minlength=7)})  # fmt: skip
-    yield RawCase("compact-any-order", file, "compact_any_order", 3, 64,
-        lambda: (ints(1000, -9, 99), blank(1000, "i4"), np.zeros(1, "i4"), 1000),
-        lambda x, out, count, n: {1: filled(out, x[x > 0]), 2: [np.count_nonzero(x > 0)]},
-        unordered=(1,))  # fmt: skip
-
     file = "block_votes.cu"
 
     def barrier_votes(x: Array, counts: Array, ands: Array, ors: Array, n: int) -> dict[int, Array]:
@@ -197,9 +175,6 @@ def warp_cases() -> Iterator[RawCase]:
     yield RawCase("halve-until-done", file, "halve_until_done", 6, 50,
         lambda: (ints((6, 50), 0, 200) << ints((6, 1), 0, 9, seed=2), blank(6, "i4")), halved
     )  # fmt: skip
-    yield RawCase("odd-even-sort", file, "odd_even_sort", 3, (8, 8),
-        lambda: (ints((3, 61), 0, 65536, "u2"), 61),
-        lambda x, n: {0: np.sort(x, axis=1)}, shared_mem=61 * 2)  # fmt: skip
 
 
 def _wrap(value: int, bits: int) -> int:
@@ -316,14 +291,6 @@ def shared_memory_cases() -> Iterator[RawCase]:
     yield RawCase("buckets", file, "buckets", 1, 64,
         lambda: ((np.arange(45) * 5 % 101).astype("i2")[:40], blank(9, "i4"), blank(8, "i4"), 40),
         buckets)  # fmt: skip
-
-    def ping_pong(x: Array, steps: int) -> dict[int, Array]:
-        for _ in range(steps):
-            x = np.roll(x, 1, 1) + 2 * x - np.roll(x, -1, 1)
-        return {0: x}
-
-    yield RawCase("ping-pong", file, "ping_pong", 3, 64,
-        lambda: (ints((3, 64), -9, 9), 7), ping_pong)  # fmt: skip
 
 
 def variable_cases() -> Iterator[RawCase]:
