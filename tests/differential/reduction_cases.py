@@ -763,12 +763,64 @@ def record_cases() -> Iterator[ReductionCase]:
                 assigned, 0)  # fmt: skip
 
 
+MIXED_DOT = ReductionKernel("T x, U w", "U y", "x * w", "a + b", "y = a", "0", "mixed_dot")
+
+
+def cut(array: Array) -> Array:
+    """As x[..., 2:-3]."""
+    whole = np.empty((*array.shape[:-1], array.shape[-1] + 5), array.dtype)
+    return place(array, whole.strides, 2 * array.itemsize)
+
+
+def vector_cases() -> Iterator[ReductionCase]:
+    """Vectors that begin anywhere: small elements, opposite orders, several rows in one."""
+    for dtype, make in ((U8, misaligned), (U8, cut), (F16, cut), (U8, LAYOUTS["stepped"])):
+        for shape, axis in (((40, 90), 0), ((5, 17, 6, 41), (0, 2)), ((9, 3, 7, 101), (0, 3))):
+            yield ReductionCase(f"vectors-{make.__name__}-{dtype}-{axis}", SUM,
+                lambda d=dtype, s=shape, m=make: (m(numbers(d, s)),), total, axis,
+                modes=("new", "f"))  # fmt: skip
+    for shape, axis in (((33, 57), 0), ((9, 3, 7, 101), (0, 3)), ((5001, 7), 0)):
+        yield ReductionCase(f"vectors-without-identity-{axis}-{shape}", LEAST,
+            lambda s=shape: (misaligned(numbers(I8, s)),), least, axis, modes=("new",))  # fmt: skip
+        yield ReductionCase(f"vectors-masked-{axis}-{shape}", SUM,
+            lambda s=shape: (misaligned(numbers(U8, s)),), total, axis,
+            mask=lambda s=shape: cut(numbers(BOOL, s, 1)), modes=("new",))  # fmt: skip
+    for length, first, second in ((21, misaligned, misaligned), (21, misaligned, c_order),
+                                  (6007, c_order, c_order)):  # fmt: skip
+        yield ReductionCase(f"vectors-added-to-{length}-{second.__name__}", ADD_TO,
+            lambda n=length, a=first, b=second: (a(numbers(U8, (n, 83))), b(numbers(U8, 83, 1))),
+            lambda x, y, **how: np.asarray(y + total(x, **how), y.dtype), 0)  # fmt: skip
+    for wide in (F32, F64):  # rows' last vectors lack elements
+        yield ReductionCase(f"vectors-beside-{wide}", MIXED_DOT,
+            lambda w=wide: (cut(numbers(U8, (9, 3, 7, 101))),
+                            numbers(w, (9, 3, 7, 202), 1)[..., ::2]),
+            lambda x, w, **how: total(x * w, **how), (0, 3), modes=("new",))  # fmt: skip
+    for dtype, make, axis in grid((U8, F16, F32, F64), (c_order, cut), (0, 1)):
+        yield ReductionCase(f"opposite-{dtype}-{make.__name__}-{axis}", DOT,
+            lambda d=dtype, m=make: (f_order(numbers(d, (67, 45))), m(numbers(d, (67, 45), 1))),
+            dot, axis, modes=("new",))  # fmt: skip
+    yield ReductionCase("opposite-split", DOT,
+        lambda: (f_order(numbers(F32, (9003, 40))), c_order(numbers(F32, (9003, 40), 1))), dot, 0,
+        modes=("new",))  # fmt: skip
+    # Short rows of results, several of which are one of the loop's in whole vectors: of one block
+    # and of many, which end with a row of the loop's and within one.
+    for dtype in (U8, F16):
+        for shape, axis in (((4099, 7), 0), ((9000, 50), 0), ((3, 4096, 12), 1), ((20, 1300, 6), 1),
+                            ((9001, 45), 0)):  # fmt: skip
+            yield ReductionCase(f"folded-{dtype}-{shape}", SUM,
+                lambda d=dtype, s=shape: (numbers(d, s),), total, axis, modes=("new", "f")
+            )  # fmt: skip
+    yield ReductionCase("folded-beside-one", MIXED_DOT,
+        lambda: (numbers(U8, (6007, 7)), np.array([[3.0]], F32)),
+        lambda x, w, **how: total(x * w, **how), 0, modes=("new",))  # fmt: skip
+
+
 CASES: tuple[ReductionCase, ...] = tuple(
     case
     for group in (
         dtype_cases, accumulation_cases, empty_cases, layout_cases, random_cases,
         broadcast_cases, raw_cases, index_cases, structure_cases, result_cases, identity_cases,
-        special_cases, mask_cases, overlap_cases, record_cases,
+        special_cases, mask_cases, overlap_cases, record_cases, vector_cases,
     )
     for case in group()
 )  # fmt: skip

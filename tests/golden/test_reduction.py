@@ -103,6 +103,9 @@ CUDA = {
         SUM, (make("i1", (31, 12, 333, 4099)),), ("fetch_shifted", "_kt_first_own"),
         {"axis": (0, 1)}, (make("i1", (31, 12, 333, 4101)),),
     ),
+    "columns_folded": Text(
+        SUM, (make("u1", (9000, 50)),), ("_kt_flat",), {"axis": 0}, (make("u1", (9024, 50)),),
+    ),
     "rows_of_bytes": Text(
         SUM, (make("i1", (100, 12, 31, 333)),), ("fetch_shifted", "_kt_left"), {"axis": (0, 3)},
         (make("i1", (100, 12, 31, 335)),),
