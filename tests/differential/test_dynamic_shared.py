@@ -1,9 +1,8 @@
-"""Dynamic shared memory that a launch does not have: an error on CPU cores."""
+"""What a launch does wrong is an error on CPU cores: shared memory that it lacks, widths."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -186,3 +185,27 @@ def test_the_child_of_a_fork_has_the_memory_of_other_threads_back() -> None:
     assert (done.stdout, done.stderr) == ("0\n", "")
 
 
+# -- shuffles whose width is known at run time --
+
+RAW_FIRST = kerneltk.RawKernel(
+    """extern "C" __global__ void raw_first(int* y, int width) {
+    y[threadIdx.x] = __shfl_sync(~0u, threadIdx.x, 0, width);
+}""",
+    "raw_first",
+)
+
+
+@jit.rawkernel()
+def python_first(y, width):
+    y[jit.threadIdx.x] = jit.shfl_sync(0xFFFFFFFF, jit.threadIdx.x, 0, width)
+
+
+SHUFFLES = [RAW_FIRST, python_first]
+
+
+@pytest.mark.parametrize("kernel", SHUFFLES, ids=["raw", "python"])
+@pytest.mark.parametrize("width", [0, -4, 3, 24, 33])
+def test_other_widths(kernel: Any, width: int) -> None:
+    y = np.zeros(32, np.int32)
+    with pytest.raises(LaunchError, match="the width of a shuffle is no power of two from 1 to 32"):
+        kernel((1,), (32,), (y, np.int32(width)))

@@ -150,5 +150,3 @@ def test_several_rows_of_a_thread(dtype: str, length: int, rows: int) -> None:
     kernel = kerneltk.RawKernel(code, "twice", ("-std=c++17", "-default-device"), checks=False)
     values = np.random.default_rng(3).integers(-3, 4, (64, length)).astype(dtype)
     _compare(kernel, schedule.size(1, length, 64), values, 64)
-
-
