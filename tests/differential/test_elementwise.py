@@ -14,7 +14,7 @@ from kerneltk.codegen import elementwise
 from kerneltk.core.artifacts import TranslationUnit
 
 from ..joint_units import JointCases
-from ..sampling import half, parameters, samples_of, thinned, without_numbers
+from ..sampling import half, parameters, sample
 from .cases import CASES
 from .support import Case, c_order, check, grid, misaligned, pitched, place, values
 
@@ -45,10 +45,10 @@ def units_of(case: Case, backend: Any) -> dict[str, TranslationUnit]:
     return {"call": case.kernel.translation_unit(*arguments, backend=backend, **how)}
 
 
-SAMPLES = thinned(thinned(samples_of(CASES, without_numbers)))
+SAMPLES = sample(CASES, 7)
 JOINT = JointCases(SAMPLES, units_of)
-# NVRTC reads the same templates in each: every second one will do.
-BY_NVRTC = thinned(SAMPLES)
+# NVRTC reads the same templates in each: fewer will do.
+BY_NVRTC = sample(CASES, 13)
 JOINT_BY_NVRTC = JointCases(BY_NVRTC, units_of)
 
 

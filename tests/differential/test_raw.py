@@ -13,7 +13,7 @@ import pytest
 import kerneltk
 from tests.sampling import one_in
 
-from ..sampling import first_word, parameters, samples_of, thinned
+from ..sampling import parameters, sample
 from .raw_cases import CASES, FILES, WARP_CASES, templates
 from .raw_support import KERNELS, RawCase, assert_matches, blank, floats, ints
 from .support import Array, Guarded, c_order
@@ -77,9 +77,7 @@ def test_lanes_of_warps(backend: Any, case: RawCase) -> None:
     check(backend, case)
 
 
-@pytest.mark.parametrize(
-    "case", parameters(thinned(thinned(samples_of(CASES[len(WARP_CASES) :], first_word))))
-)
+@pytest.mark.parametrize("case", parameters(sample(CASES[len(WARP_CASES) :], 5)))
 def test_case(backend: Any, case: RawCase) -> None:
     check(backend, case)
 

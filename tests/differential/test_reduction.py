@@ -15,7 +15,7 @@ from kerneltk.core.artifacts import TranslationUnit
 from tests.sampling import one_row_in
 
 from ..joint_units import JointCases
-from ..sampling import first_word, parameters, samples_of, thinned
+from ..sampling import parameters, sample
 from .reduction_cases import (
     ARGMIN,
     BOOL,
@@ -134,10 +134,10 @@ def units_of(case: ReductionCase, backend: Any) -> dict[str, TranslationUnit]:
     }
 
 
-SAMPLES = thinned(thinned(thinned(samples_of(CASES, first_word))))
+SAMPLES = sample(CASES, 13)
 JOINT = JointCases(SAMPLES, units_of)
-# NVRTC reads the same templates in each: every second one will do.
-BY_NVRTC = thinned(SAMPLES)
+# NVRTC reads the same templates in each: fewer will do.
+BY_NVRTC = sample(CASES, 27)
 JOINT_BY_NVRTC = JointCases(BY_NVRTC, units_of)
 
 

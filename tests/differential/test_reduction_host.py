@@ -23,7 +23,7 @@ from kerneltk.schedule.reduction_cpu import HostReductionSchedule
 from tests.sampling import one_in
 
 from ..joint_units import JointCases
-from ..sampling import parameters, thinned
+from ..sampling import parameters, sample
 from ..unit.schedule.test_reduction import ON_HOST
 from .reduction_cases import ARGMIN, CASES, SQUARES, SUM, ReductionCase
 from .support import Array
@@ -160,7 +160,7 @@ def units_in_small_parts(case: ReductionCase, backend: Any) -> dict[str, Transla
     return {way: unit for way, unit in units.items() if way == ways(case)[0]}
 
 
-SAMPLES = thinned(thinned((list(CASES[:: 2 * SAMPLE]), list(CASES[SAMPLE :: 2 * SAMPLE]))))
+SAMPLES = sample(CASES[::SAMPLE], 9)
 IN_SMALL_PARTS = JointCases(SAMPLES, units_in_small_parts)
 
 
