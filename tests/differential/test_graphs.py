@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gc
 import sys
-import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -221,34 +222,28 @@ def test_launches_of_two_threads_follow_each_other(backend: Backend) -> None:
         shift[LARGE // 128, 128](x, 1.0)
         s = TOTAL(x)
 
-    def work() -> None:
+    def work(number: int) -> None:
+        stream = nullcontext()
         if backend.name == "cuda":
-            with backend.xp.cuda.Stream(non_blocking=True) as stream:
-                for _ in range(5):
-                    g.launch()
-                stream.synchronize()
-        else:
+            stream = backend.xp.cuda.Stream(non_blocking=True)
+        with stream:
             for _ in range(5):
                 g.launch()
+        if backend.name == "cuda":
+            stream.synchronize()
 
-    threads = [threading.Thread(target=work) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(work, range(3)))
     assert float(s) == 16 * LARGE
 
 
 def test_another_thread_is_not_recorded(backend: Backend) -> None:
     x = backend.asarray(values(17))
-    found = []
-    with kerneltk.graph() as g:
+    with kerneltk.graph() as g, ThreadPoolExecutor(1) as pool:
         SCALE(x, 2.0)
-        thread = threading.Thread(target=lambda: found.append(backend.asnumpy(SCALE(x, 3.0))))
-        thread.start()
-        thread.join()
+        found = pool.submit(lambda: backend.asnumpy(SCALE(x, 3.0))).result()
     assert repr(g) == "<Graph of 1 calls, 1 launches>"
-    np.testing.assert_array_equal(found[0], 3 * backend.asnumpy(x))
+    np.testing.assert_array_equal(found, 3 * backend.asnumpy(x))
 
 
 @pytest.mark.exhaustive

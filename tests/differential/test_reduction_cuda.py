@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -92,21 +92,16 @@ def test_streams_of_threads(cupy: Any) -> None:
     # The per-thread default stream has one handle in all threads.
     x = [cupy.full((1 << 21,), k, np.int64) for k in range(6)]
     cupy.cuda.Device().synchronize()
-    found: list[int] = [0] * 6
 
-    def work(number: int) -> None:
+    def work(number: int) -> int:
         with cupy.cuda.Stream.ptds:
             results = [SUM(x[number]) for _ in range(50)]
             cupy.cuda.Stream.ptds.synchronize()
             assert len({int(y) for y in results}) == 1
-            found[number] = int(results[-1])
+            return int(results[-1])
 
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [k << 21 for k in range(6)]
+    with ThreadPoolExecutor(6) as pool:
+        assert list(pool.map(work, range(6))) == [k << 21 for k in range(6)]
 
 
 def test_cupy_gives_the_same(cupy: Any) -> None:

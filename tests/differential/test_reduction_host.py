@@ -6,8 +6,8 @@ import copy
 import ctypes
 import itertools
 import random
-import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -80,11 +80,8 @@ def one_by_one(function: int, args: int, total: int, grain: int, threads: int) -
         for item in range(first, min(first + share, total)):
             call_function(function, args, item, item + 1)
 
-    workers = [threading.Thread(target=work, args=(k * share,)) for k in range(4)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(0, 4 * share, share)))
     return 0
 
 

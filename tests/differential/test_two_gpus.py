@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -338,23 +338,17 @@ def test_expression_kernels(cupy: Any) -> None:
 
 def test_threads_on_their_own_devices(cupy: Any) -> None:
     kernel = kerneltk.RawKernel(AXPY, "axpy")
-    wrong: list[int] = []
 
-    def work(device: int) -> None:
+    def work(device: int) -> bool:
         with cupy.cuda.Device(device):
             x = cupy.arange(1000, dtype=np.float32)
-            for _ in range(200):
-                y = cupy.zeros(1000, np.float32)
+            ys = [cupy.zeros(1000, np.float32) for _ in range(200)]
+            for y in ys:
                 kernel(4, 256, (1000, device + 1, x, y))
-                if not (y == (device + 1) * x).all():
-                    wrong.append(device)
+            return all((y == (device + 1) * x).all() for y in ys)
 
-    threads = [threading.Thread(target=work, args=(device % 2,)) for device in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(work, (0, 1, 0, 1)))
 
 
 def test_a_stream_of_another_device_is_refused_by_name(cupy: Any) -> None:
