@@ -16,6 +16,8 @@ def sample(cases: Sequence[Any], count: int) -> Samples:
     """Divide a table: the suite runs each `count`-th case. An odd number leaves out no axis and no
     parity as a whole.
     """
+    names = [case.name for case in cases]
+    assert len(set(names)) == len(names), "two cases have one name"
     return list(cases[::count]), [case for k, case in enumerate(cases) if k % count]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -17,10 +16,6 @@ from ..joint_units import JointCases
 from ..sampling import half, parameters, sample
 from .cases import CASES
 from .support import Case, c_order, check, grid, misaligned, pitched, place, values
-
-
-def test_every_case_has_its_own_name() -> None:
-    assert [name for name, count in Counter(case.name for case in CASES).items() if count > 1] == []
 
 
 def call_of(case: Case) -> tuple[tuple[Any, ...], dict[str, Any]] | None:

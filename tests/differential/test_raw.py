@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from functools import cache
 from typing import Any
 
@@ -55,10 +54,6 @@ def check(backend: Any, case: RawCase) -> None:
         variable = module.get_array(name, backend=backend.name)
         np.testing.assert_array_equal(backend.asnumpy(variable), value, name)
     guarded.check(array for k, array in arrays.items() if k in wanted)
-
-
-def test_every_case_has_its_own_name() -> None:
-    assert [name for name, count in Counter(case.name for case in CASES).items() if count > 1] == []
 
 
 def test_every_kernel_is_launched() -> None:

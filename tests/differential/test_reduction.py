@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -39,10 +38,6 @@ from .support import (
     place,
     values,
 )
-
-
-def test_every_case_has_its_own_name() -> None:
-    assert [name for name, count in Counter(case.name for case in CASES).items() if count > 1] == []
 
 
 def guarded(value: Any) -> Any:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
+
+import numpy as np
 
 __all__ = ["Clause", "Expr", "Function", "Parameter", "Program", "Statement"]
 
@@ -99,18 +101,19 @@ class Parameter:
     Parameters
     ----------
     name : str
-    make : callable
-        Returns the argument, a new one at every call.
     script : str
-        Python text that makes it.
+        Python text that makes the argument.
     is_output : bool
         Whether the kernel writes to it.
     """
 
     name: str
-    make: Callable[[], Any]
     script: str
     is_output: bool = False
+
+    def make(self) -> Any:
+        """Return the argument, a new one at every call."""
+        return eval(self.script, {"np": np})
 
 
 @dataclass(frozen=True, eq=False)
