@@ -12,13 +12,11 @@ import pytest
 from kerneltk import (
     ArgumentValueError,
     ElementwiseKernel,
-    ReductionKernel,
-    jit,
     pipeline,
 )
 
 from ..unit.front_ends import each_front_end, size_of_output
-from .interop_cases import STREAMS, VALUES, imported
+from .interop_cases import STREAMS, VALUES, imported, results
 
 pytestmark = pytest.mark.gpu
 
@@ -26,37 +24,7 @@ CYCLES = 100_000_000  # some 50 ms of a GPU: work that comes too early is seen
 SCALE = "y = a * x"
 
 
-def scale() -> ElementwiseKernel:
-    return ElementwiseKernel("T x, T a", "T y", SCALE, "scale")
-
-
-def total() -> ReductionKernel:
-    return ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "total")
-
-
-def allocating() -> dict[str, Callable[[Any], Any]]:
-    """Return calls whose results are allocated, all of them as long as their argument or one."""
-
-    @jit.kernel
-    def fourfold(x):
-        return 4 * x
-
-    @jit.kernel
-    def shifted(x):
-        i = jit.index(1)
-        return x[i] + i
-
-    scaled, summed = scale(), total()
-    return {
-        "elementwise": lambda x: scaled(x, 5.0),
-        "reduction": lambda x: summed(x),
-        "along an axis": lambda x: summed(x.reshape(4, -1), axis=0),
-        "kernel of elements": fourfold,
-        "kernel of indices": shifted,
-    }
-
-
-each_result = pytest.mark.parametrize("name", allocating())
+each_result = pytest.mark.parametrize("name", ["elementwise", "reduction", "elements", "indices"])
 
 
 @contextmanager
@@ -81,9 +49,9 @@ def forget_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_results_in_a_graph(
     name: str, warm: bool, torch: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    call = allocating()[name]
+    call = results()[name]
     x = torch.arange(1, (1 << 16) + 1, device="cuda", dtype=torch.float64)
-    y = torch.zeros_like(allocating()[name](x))
+    y = torch.zeros_like(results()[name](x))
     forget_loaded(monkeypatch)
     if warm:
         call(x)
@@ -270,12 +238,12 @@ OWNERS = {"torch": "torch", "numba": "numba"}  # of results; all others' are CuP
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", [name for name in allocating() if name != "along an axis"])
+@each_result
 @each_library
 def test_results_are_of_the_librarys_kind(library: str, name: str, cupy: Any) -> None:
     own, stream = foreign(library, cupy), cupy.cuda.Stream(non_blocking=True)
     late = Late(cupy, stream)
-    call = allocating()[name]
+    call = results()[name]
     want = call(cupy.asarray(VALUES)).get()
     y: Any = None
     for is_raced in (False, True):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -42,6 +41,7 @@ from .interop_cases import (
     Kind,
     Number,
     imported,
+    results,
 )
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -111,19 +111,10 @@ def test_inputs_and_outputs(kind: Kind, make: Any) -> None:
         assert numbers_of(y) == want
 
 
-@jit.kernel
-def doubled(x):  # type: ignore[no-untyped-def]
-    return x + x
+RESULTS = results()
 
 
-RESULTS: dict[str, Callable[[Any], Any]] = {
-    "ElementwiseKernel": ElementwiseKernel("T x", "T y", "y = x + x", "doubled"),
-    "ReductionKernel": ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "total"),
-    "@jit.kernel": doubled,
-}
-
-
-@pytest.mark.parametrize("name", RESULTS)
+@pytest.mark.parametrize("name", ["elementwise", "reduction", "elements"])
 @each_kind
 def test_results_are_of_the_callers_kind(kind: Kind, name: str) -> None:
     assert kind.make is not None
@@ -133,7 +124,7 @@ def test_results_are_of_the_callers_kind(kind: Kind, name: str) -> None:
     assert type(y).__module__.partition(".")[0] in {
         "NumPy": ("numpy",), "torch": ("torch",), "JAX": ("jaxlib", "jax"),
     }[owner]  # fmt: skip
-    assert numbers_of(y) == ([10] if name == "ReductionKernel" else [2, 4, 6, 8])
+    assert numbers_of(y) == ([10] if name == "reduction" else [2, 4, 6, 8])
     # Memory of its own, which nothing else writes to.
     again = RESULTS[name](x)
     assert numbers_of(again) == numbers_of(y)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import kerneltk
-from kerneltk import ElementwiseKernel, ReductionKernel, fuse, jit, vectorize
+from kerneltk import ElementwiseKernel, ReductionKernel
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 
 from ..unit.front_ends import each_front_end, size_of_output
-from .interop_cases import imported
+from .interop_cases import imported, results
 
 pytestmark = [
     pytest.mark.gpu(2),
@@ -97,33 +97,6 @@ def device_of(array: Any) -> int:
         return int(device.local_hardware_id)
     address = array.__cuda_array_interface__["data"][0]
     return int(cupy.cuda.runtime.pointerGetAttributes(address).device)
-
-
-def results() -> dict[str, Callable[[Any], Any]]:
-    """Calls whose results are allocated."""
-    total = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "total")
-
-    @jit.kernel
-    def shifted(x):
-        i = jit.index(1)
-        return x[i] + i
-
-    @fuse
-    def softer(x):
-        e = x - x.max()
-        return e / e.sum()
-
-    core = vectorize(lambda x: 2 * x)
-    return {
-        "elementwise": ElementwiseKernel("T x", "T y", "y = 2 * x", "twice"),
-        "reduction": lambda x: total(x),
-        "rows": lambda x: total(x, axis=1),
-        "columns": lambda x: total(x, axis=0),
-        "elements": jit.kernel(lambda x: 2 * x),
-        "indices": shifted,
-        "vectorize": core,
-        "fuse": softer,
-    }
 
 
 def input_of(name: str) -> Any:
