@@ -9,11 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from kerneltk import (
-    ArgumentValueError,
-    ElementwiseKernel,
-    pipeline,
-)
+from kerneltk import ArgumentValueError, ElementwiseKernel, pipeline
 
 from ..unit.front_ends import each_front_end, size_of_output
 from .interop_cases import STREAMS, VALUES, imported, results
@@ -21,9 +17,6 @@ from .interop_cases import STREAMS, VALUES, imported, results
 pytestmark = pytest.mark.gpu
 
 CYCLES = 100_000_000  # some 50 ms of a GPU: work that comes too early is seen
-SCALE = "y = a * x"
-
-
 each_result = pytest.mark.parametrize("name", ["elementwise", "reduction", "elements", "indices"])
 
 
