@@ -237,6 +237,20 @@ def test_a_first_output_that_is_too_large_for_an_accumulator(where: str) -> None
     assert "\n  out_params: T y\n" in str(caught.value)
 
 
+@pytest.mark.exhaustive
+def test_an_accumulator_of_128_bytes_is_none_too_large() -> None:
+    members = ",".join(f"int64 f{k}" for k in range(16))
+    own = kernel(
+        {
+            "reduce_type": members, "map_expr": f"{{{','.join('x' * 16)}}}",
+            "reduce_expr": f"{{{','.join(f'a.f{k} + b.f{k}' for k in range(16))}}}",
+            "post_map_expr": "y = a.f15 - a.f0 + a.f7", "identity": None,
+        }
+    )  # fmt: skip
+    assert own(X, 0) == 6
+    assert own.compile(SPEC, 0, target="sm_90").code
+
+
 # -- hints -----------------------------------------------------------------------------------------
 
 

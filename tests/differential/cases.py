@@ -519,6 +519,10 @@ def complex_cases() -> Iterator[Case]:
             np.errstate(invalid="ignore")(
                 lambda x, w: (x < w) + 2 * (x <= w) + 4 * (x > w) + 8 * (x >= w)
             ))  # fmt: skip
+        yield Case(f"extremes-{dtype}",
+            ElementwiseKernel("T x, T w", "T y, T z", "y = min(x, w); z = max(x, w)", "extremes"),
+            lambda d=dtype, grid=grid: (np.array(grid, d), np.array(grid, d)[:, None]),
+            lambda x, w: (np.minimum(x, w), np.maximum(x, w)), tolerance=0.0)  # fmt: skip
         yield Case(f"interleaved-{dtype}", DIFFERENCE,
             lambda d=dtype: (misaligned(values(d, 77), d.itemsize // 2),
                              backwards(values(d, 77, 1)), pitched(values(d, (3, 77)))),

@@ -177,6 +177,23 @@ def test_other_alignment(backend: Backend, recorded: Any, offset: int) -> None:
     assert_same(backend, results, eager(backend, x))
 
 
+@pytest.mark.exhaustive
+def test_unaligned_inputs_are_copied_at_each_launch(backend: Backend) -> None:
+    kernel = ElementwiseKernel("raw T x", "T y", "y = x[n - 1 - i]", "reversed")
+    x, y = backend.asarray(values(9)), backend.xp.empty(N, np.float32)
+    with kerneltk.graph(x=x) as g:
+        kernel(x, y)
+    memory = backend.xp.zeros(4 * N + 1, np.uint8)
+    odd = memory[1:].view(np.float32)
+    for seed in (10, 11):
+        given = values(seed)
+        memory[1:] = backend.xp.asarray(given.view(np.uint8))
+        g.launch(x=odd)
+        np.testing.assert_array_equal(backend.asnumpy(y), given[::-1])
+    g.launch()
+    np.testing.assert_array_equal(backend.asnumpy(y), values(9)[::-1])
+
+
 def test_overlaps_are_copied_at_each_launch(backend: Backend) -> None:
     memory = backend.asarray(values(12, N + 1))
     x, y = memory[:-1], memory[1:]

@@ -109,6 +109,16 @@ def test_small_headers(backend: Any) -> None:
     assert backend.asnumpy(y).tolist() == [1, 2, 5, 3, 7]
 
 
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("header", ["cuda/bit", "cuda/std/concepts"])
+def test_headers_that_cpu_cores_lack(header: str) -> None:
+    kernel = kerneltk.RawKernel(
+        f'#include <{header}>\nextern "C" __global__ void f(int* y) {{}}', "f"
+    )
+    with pytest.raises(kerneltk.CompileError, match=f"<{header}> cannot run on CPU cores"):
+        kernel.compile_for("host")
+
+
 # -- numbers of eight bits --
 
 E4M3, E5M2 = np.dtype(ml_dtypes.float8_e4m3fn), np.dtype(ml_dtypes.float8_e5m2)

@@ -112,6 +112,31 @@ def test_what_is_the_hosts_is_named_as_such(
     assert hint == f"  Hint: 'f' is {what} before it."
 
 
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("target", ["host", "sm_90"])
+@pytest.mark.parametrize("declared", [
+    "std::vector<int> make(int n);",
+    "namespace { int make(int n, const std::vector<int>& v = {}) { return n; } }",
+    "inline std::vector<int> make(int n) { return std::vector<int>(n); }",
+])  # fmt: skip
+def test_what_is_asked_of_a_function_with_types_of_the_host_compiles_not(
+    tmp_path: Path, declared: str, target: str
+) -> None:
+    """nvcc says that it can be called, and without a declaration nothing could."""
+    (tmp_path / "m.cu").write_text(
+        f"#include <vector>\n{declared}\n"
+        "template <class T> __device__ auto has(int) -> decltype(make(T()), 1) { return 1; }\n"
+        "template <class T> __device__ int has(...) { return 0; }\n"
+        "__global__ void k(int* x) { x[0] = ASKED; }\n"
+    )
+    assert kerneltk.load(tmp_path / "m.cu", options=("-DASKED=1",)).compile_for(target).code
+    with pytest.raises(CompileError) as error:
+        kerneltk.load(tmp_path / "m.cu", options=("-DASKED=has<int>(0)",)).compile_for(target)
+    told = str(error.value)
+    assert "'make' is a function of the host with types that device code does not have" in told
+    assert "m.cu:2: " in told
+
+
 # -- changes --------------------------------------------------------------------------------------
 
 
