@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import kerneltk
-
 from .raw_support import Array, floats, ints, launch, library
 
 
@@ -254,36 +252,6 @@ def test_sorts_by_a_decomposer(backend: Any) -> None:
     some = np.lexsort(((low.astype("i8") + 2**31) >> 30, high))
     wanted = [both, np.argsort(-low, kind="stable"), some.reshape(2, 32).T.reshape(-1), low[both]]
     np.testing.assert_array_equal(out, wanted)
-
-
-TRAITS = r"""
-#include <cub/cub.cuh>
-template <class T> __device__ void order(typename cub::Traits<T>::UnsignedBits* y, T x) {
-    using traits = cub::Traits<T>;
-    y[0] = traits::TwiddleIn(reinterpret_cast<typename traits::UnsignedBits&>(x));
-    y[1] = traits::TwiddleOut(y[0]);
-}
-__global__ void f(unsigned* y, float x, int z, unsigned w) {
-    order(y, x);
-    order(y + 2, z);
-    order(y + 4, w);
-#if CUB_VERSION < 300000  // later versions have no categories
-    y[6] = cub::Traits<float>::CATEGORY == cub::FLOATING_POINT;
-#else
-    y[6] = 1;
-#endif
-}
-"""
-
-
-@pytest.mark.exhaustive
-def test_traits_of_keys(backend: Any) -> None:
-    kernel = kerneltk.RawKernel(TRAITS, "f")
-    kernel.compile_for("sm_90")
-    y = backend.asarray(np.zeros(7, np.uint32))
-    kernel(1, 1, (y, -1.5, -3, 7))
-    wanted = [0x403FFFFF, 0xBFC00000, 0x7FFFFFFD, 0xFFFFFFFD, 7, 7, 1]
-    assert backend.asnumpy(y).tolist() == wanted
 
 
 # -- neighbours --

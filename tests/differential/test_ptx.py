@@ -191,22 +191,3 @@ def test_products_of_matrices(backend: Any, kind: str) -> None:
     d = np.zeros_like(c)
     launch(backend, library("ptx"), f"mma_{kind}", 1, 32, a, b, c, d)
     np.testing.assert_array_equal(d, a @ b + c)
-
-
-@pytest.mark.exhaustive
-def test_what_is_refused_is_named() -> None:
-    code = (
-        '__global__ void f(unsigned* o)\n{\n    o[1] = 3;\n    if (o[0])\n        asm volatile("'
-        'mov.u32 %0, %laneid;\\n\\twgmma.fence.sync.aligned;" : "=r"(o[0]));\n}\n'
-    )
-    kernel = kerneltk.RawKernel(code, "f")
-    out = np.zeros(2, "u4")
-    kernel(1, 1, (out,))
-    assert out.tolist() == [0, 3]
-    out[0] = 1
-    with pytest.raises(LaunchError) as caught:
-        kernel(1, 1, (out,))
-    assert str(caught.value) == (
-        "In kernel 'f', block (0, 0, 0), thread (0, 0, 0): the PTX instruction "
-        "'wgmma.fence.sync.aligned' runs on GPUs only (code:5)."
-    )

@@ -97,7 +97,7 @@ def test_integer_types_in_files_also_by_nvrtc(tmp_path: Any, head: str, target: 
     assert [name for name, _ in module.compile_for(target).symbols] == ["least"]
 
 
-NAMES = "abs round floor sqrt exp lround rsqrt sinpi erfcx"
+NAMES = "abs round floor sqrt exp lround rsqrt sinpi erfcx isnan signbit"
 OWN = "".join(
     f"template <class T> __device__ T {n}(T x) {{ return x + 100; }}\n" for n in NAMES.split()
 )
@@ -126,7 +126,7 @@ def test_mathematical_templates_also_by_nvrtc(
     y = backend.asarray(np.zeros(len(calls)))
     kernel((1,), (1,), (y,))
     e = np.exp(np.float32(1) if ctype == "float" else 1.0)
-    plain = [1, 1, 1, 1, e, 1, 1, 0, 0.427583576155807, 1, 1, 2]
+    plain = [1, 1, 1, 1, e, 1, 1, 0, 0.427583576155807, 0, 0, 1, 1, 2]
     expected = [
         value if is_cuda is True or (is_cuda and call.startswith("abs")) else 101
         for value, call in zip(plain, calls, strict=True)
