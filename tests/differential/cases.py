@@ -393,7 +393,7 @@ def body_cases() -> Iterator[Case]:
         lambda x, n: x + 3)  # fmt: skip
 
 
-def _coordinates(x: Array, sign: int = 1) -> Array:
+def _coordinates(x: Array) -> Array:
     places = np.indices(x.shape).reshape(x.ndim, -1)
     weights = 10 ** np.arange(x.ndim)[::-1]
     return (weights @ places).reshape(x.shape).astype(np.int64)
