@@ -2,52 +2,23 @@
 
 from __future__ import annotations
 
-import re
 import zlib
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from itertools import compress
 from typing import Any
 
 import pytest
-
-_VARIES = re.compile(r"(?:bool|u?int|b?float|complex)\d*|\d+")
-_SHORT = 4
-_PERIOD = 7  # odd, so that no axis or parity of a table is left out as a whole
 
 # The cases that the suite runs, and the others.
 Samples = tuple[list[Any], list[Any]]
 
 
-def without_numbers(name: str) -> str:
-    """Return a case's name without its dtypes and numbers."""
-    return _VARIES.sub("*", name)
-
-
-def first_word(name: str) -> str:
-    """Return the first word of a case's name."""
-    return re.split("[-_ ]", name, maxsplit=1)[0]
-
-
-def samples_of(cases: Sequence[Any], family: Callable[[str], str]) -> Samples:
-    """Divide a table: families of up to four cases are kept whole, longer ones by half.
-
-    `family` makes a family's name of a case's name.
+def sample(cases: Sequence[Any], count: int) -> Samples:
+    """Divide a table: the suite runs each `count`-th case. An odd number leaves out no axis and no
+    parity as a whole.
     """
-    families = [family(case.name) for case in cases]
-    sizes, seen = Counter(families), Counter[str]()
-    is_kept = []
-    for name in families:
-        number = seen[name]
-        seen[name] += 1
-        is_kept.append(sizes[name] <= _SHORT or (number + number // _PERIOD) % 2 == 0)
-    return list(compress(cases, is_kept)), list(compress(cases, (not kept for kept in is_kept)))
-
-
-def thinned(samples: Samples) -> Samples:
-    """Leave out every second one of the cases that the suite runs, too."""
-    kept, left_out = samples
-    return kept[::2], kept[1::2] + left_out
+    names = [case.name for case in cases]
+    assert len(set(names)) == len(names), "two cases have one name"
+    return list(cases[::count]), [case for k, case in enumerate(cases) if k % count]
 
 
 def one_in(count: int, values: Iterable[Any]) -> list[Any]:

@@ -107,36 +107,9 @@ def prepare(terrain: Terrain, elevation: NDArray[Any]) -> dict[str, Any]:
 # -- element by element ----------------------------------------------------------------------------
 
 
-def _decode(lib: Any) -> Any:
-    return lib.ElementwiseKernel(
-        "T stored, float32 scale, float32 offset",
-        "float32 height",
-        "height = scale * float(stored) + offset",
-        name="decode",
-    )
-
-
-def _decode_numpy(stored: Any, scale: float, offset: float) -> tuple[Any]:
-    return (np.float32(scale) * stored.astype(np.float32) + np.float32(offset),)
-
-
-def _steep(lib: Any) -> Any:
-    return lib.ElementwiseKernel(
-        "float32 slope, float32 limit", "bool steep", "steep = slope >= limit", name="steep"
-    )
-
-
-def _steep_numpy(slope: Any, limit: float) -> tuple[Any]:
-    return (slope >= np.float32(limit),)
-
-
-def _grey(lib: Any) -> Any:
-    return lib.ElementwiseKernel(
-        "float32 shade, bool steep, float32 light_up",
-        "uint8 grey",
-        "grey = (unsigned char)(255.0f * (steep ? shade : 0.5f * (shade + light_up)))",
-        name="grey",
-    )
+def _elementwise(*source: str) -> Callable[[Any], Any]:
+    """Return what makes a kernel of this source by a module's class."""
+    return lambda lib: lib.ElementwiseKernel(*source)
 
 
 def _grey_numpy(shade: Any, steep: Any, light_up: float) -> tuple[Any]:
@@ -149,27 +122,26 @@ def _grey_numpy(shade: Any, steep: Any, light_up: float) -> tuple[Any]:
 _RELIEF = ("height", "rows", "columns", "dx", "dy", "light_east", "light_north", "light_up")
 
 
-def _relief(lib: Any) -> Any:
-    return lib.ElementwiseKernel(
-        "raw float32 height, int64 rows, int64 columns, float32 dx, float32 dy, "
-        "float32 light_east, float32 light_north, float32 light_up",
-        "float32 slope, float32 shade",
-        """
-        const long long row = i / columns;
-        const long long column = i - row * columns;
-        const int west = column > 0, east = column < columns - 1;
-        const int north = row > 0, south = row < rows - 1;
-        const float to_east = (height[i + east] - height[i - west]) / (float(east + west) * dx);
-        const float to_north = (height[i - north * columns] - height[i + south * columns])
-            / (float(north + south) * dy);
-        const float square = to_east * to_east + to_north * to_north;
-        slope = 57.29577951f * atanf(sqrtf(square));
-        const float lit = (light_up - light_east * to_east - light_north * to_north)
-            / sqrtf(1.0f + square);
-        shade = lit < 0.0f ? 0.0f : lit;
-        """,
-        name="relief",
-    )
+_relief = _elementwise(
+    "raw float32 height, int64 rows, int64 columns, float32 dx, float32 dy, "
+    "float32 light_east, float32 light_north, float32 light_up",
+    "float32 slope, float32 shade",
+    """
+    const long long row = i / columns;
+    const long long column = i - row * columns;
+    const int west = column > 0, east = column < columns - 1;
+    const int north = row > 0, south = row < rows - 1;
+    const float to_east = (height[i + east] - height[i - west]) / (float(east + west) * dx);
+    const float to_north = (height[i - north * columns] - height[i + south * columns])
+        / (float(north + south) * dy);
+    const float square = to_east * to_east + to_north * to_north;
+    slope = 57.29577951f * atanf(sqrtf(square));
+    const float lit = (light_up - light_east * to_east - light_north * to_north)
+        / sqrtf(1.0f + square);
+    shade = lit < 0.0f ? 0.0f : lit;
+    """,
+    "relief",
+)
 
 
 def _relief_by_thread(lib: Any) -> Any:
@@ -323,10 +295,17 @@ STEPS: tuple[Step, ...] = (
     Step(
         "decode stored values",
         "mixed dtypes, T from the array",
-        _decode,
+        _elementwise(
+            "T stored, float32 scale, float32 offset",
+            "float32 height",
+            "height = scale * float(stored) + offset",
+            "decode",
+        ),
         ("stored", "scale", "offset"),
         {"height": np.float32},
-        _decode_numpy,
+        lambda stored, scale, offset: (
+            np.float32(scale) * stored.astype(np.float32) + np.float32(offset),
+        ),
         rtol=1e-6,
     ),
     Step(
@@ -369,15 +348,22 @@ STEPS: tuple[Step, ...] = (
     Step(
         "steep ground",
         "bool output",
-        _steep,
+        _elementwise(
+            "float32 slope, float32 limit", "bool steep", "steep = slope >= limit", "steep"
+        ),
         ("slope", "limit"),
         {"steep": np.bool_},
-        _steep_numpy,
+        lambda slope, limit: (slope >= np.float32(limit),),
     ),
     Step(
         "grey picture",
         "bool in, uint8 out",
-        _grey,
+        _elementwise(
+            "float32 shade, bool steep, float32 light_up",
+            "uint8 grey",
+            "grey = (unsigned char)(255.0f * (steep ? shade : 0.5f * (shade + light_up)))",
+            "grey",
+        ),
         ("shade", "steep", "light_up"),
         {"grey": np.uint8},
         _grey_numpy,

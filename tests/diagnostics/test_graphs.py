@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pytest
 
 import kerneltk
-from kerneltk import ElementwiseKernel, KernelToolkitError, RawKernel, jit
+from kerneltk import ElementwiseKernel, RawKernel, jit
 from kerneltk.errors import DivisionError, LaunchError, UnsupportedError
 
 from .tables import check_message, messages
@@ -98,41 +99,29 @@ def with_a_structure(**arguments: Any) -> None:
     g.launch(**arguments)
 
 
+def in_another_thread(action: Callable[[], object]) -> BaseException:
+    """What an action raises in another thread."""
+    with ThreadPoolExecutor(1) as pool:
+        error = pool.submit(action).exception()
+    assert error is not None
+    return error
+
+
 def from_another_thread() -> None:
     g = kerneltk.graph()
     g.__enter__()
-    errors: list[BaseException] = []
-
-    def leave() -> None:
-        try:
-            g.__exit__(None, None, None)
-        except KernelToolkitError as error:
-            errors.append(error)
-
-    thread = threading.Thread(target=leave)
-    thread.start()
-    thread.join()
+    error = in_another_thread(lambda: g.__exit__(None, None, None))
     with pytest.raises(LaunchError, match="empty"):
         g.__exit__(None, None, None)
-    raise errors[0]
+    raise error
 
 
 def while_another_thread_records() -> None:
     g = kerneltk.graph()
-    errors: list[BaseException] = []
-
-    def launch() -> None:
-        try:
-            g.launch()
-        except KernelToolkitError as error:
-            errors.append(error)
-
     with g:
         SCALE(X, 2.0)
-        thread = threading.Thread(target=launch)
-        thread.start()
-        thread.join()
-    raise errors[0]
+        error = in_another_thread(g.launch)
+    raise error
 
 
 class Renewed:

@@ -14,6 +14,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from kerneltk import ElementwiseKernel, ReductionKernel, fuse, jit, vectorize
+
 VALUES = np.array([1, 2, 3, 4], np.float32)
 
 
@@ -120,6 +122,33 @@ KINDS = (
         "CuPy's current one, after JAX's work", "refused",
     ),
 )  # fmt: skip
+
+
+def results() -> dict[str, Callable[[Any], Any]]:
+    """Calls whose results are allocated, by new kernels. 'rows' and 'columns' are of matrices."""
+    total = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "total")
+
+    @jit.kernel
+    def shifted(x):  # type: ignore[no-untyped-def]
+        i = jit.index(1)
+        return x[i] + i
+
+    @fuse
+    def softer(x):  # type: ignore[no-untyped-def]
+        e = x - x.max()
+        return e / e.sum()
+
+    core = vectorize(lambda x: 2 * x)
+    return {
+        "elementwise": ElementwiseKernel("T x", "T y", "y = 2 * x", "twice"),
+        "reduction": lambda x: total(x),
+        "rows": lambda x: total(x, axis=1),
+        "columns": lambda x: total(x, axis=0),
+        "elements": jit.kernel(lambda x: 2 * x),
+        "indices": shifted,
+        "vectorize": core,
+        "fuse": softer,
+    }
 
 
 # -- arrays that differ from plain ones ------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kerneltk.core.artifacts import TranslationUnit
 
 from ..joint_units import JointCases
-from ..sampling import samples_of, thinned, without_numbers
+from ..sampling import sample
 from . import (
     jit_programs_arrays,
     jit_programs_classes,
@@ -36,7 +36,7 @@ PROGRAMS: tuple[Program, ...] = (
     *jit_programs_numba.TABLE,
     *jit_programs_corners.TABLE,
 )
-SAMPLES = thinned(thinned(samples_of(PROGRAMS, without_numbers)))
+SAMPLES = sample(PROGRAMS, 5)
 
 
 def _units_of(program: Program, backend: str) -> dict[str, TranslationUnit]:
@@ -44,6 +44,6 @@ def _units_of(program: Program, backend: str) -> dict[str, TranslationUnit]:
 
 
 JOINT = JointCases(SAMPLES, _units_of, {"cuda": 40, "host": 40})
-# NVRTC reads the same headers in each: every second one will do.
-BY_NVRTC = thinned(SAMPLES)
+# NVRTC reads the same headers in each: fewer will do.
+BY_NVRTC = sample(PROGRAMS, 9)
 JOINT_BY_NVRTC = JointCases(BY_NVRTC, _units_of, {"cuda": 40, "host": 40})

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from . import (
-    raw_cases_execution,
-    raw_cases_numbers,
-    raw_cases_programs,
-    raw_cases_warps,
-)
+from . import raw_cases_execution, raw_cases_numbers, raw_cases_warps
 from .raw_support import KERNELS, RawCase
 
 WARP_CASES: tuple[RawCase, ...] = tuple(raw_cases_warps.cases())
@@ -17,7 +12,6 @@ CASES: tuple[RawCase, ...] = (
     *WARP_CASES,
     *raw_cases_execution.cases(),
     *raw_cases_numbers.cases(),
-    *raw_cases_programs.cases(),
 )
 
 FILES = tuple(sorted(path.name for path in KERNELS.glob("*.cu")))

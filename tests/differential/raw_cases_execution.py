@@ -47,10 +47,6 @@ def matrix_cases() -> Iterator[RawCase]:
         yield RawCase(f"transpose-{expression}", file, f"transpose<{expression}>", (3, 2), (32, 8),
             lambda d=dtype: (ints((45, 70), -99, 99, d), blank((70, 45), d), 45, 70),
             lambda x, y, rows, columns: {1: x.T})  # fmt: skip
-    yield RawCase("transpose-in-place", file, "transpose_in_place", (3, 3), (16, 16),
-        lambda: (ints((41, 41), -99, 99), 41),
-        lambda x, n: {0: x.T})  # fmt: skip
-
     file = "matmul.cu"
 
     def product(a: Array, b: Array, c: Array, *sizes: int) -> dict[int, Array]:
@@ -61,9 +57,6 @@ def matrix_cases() -> Iterator[RawCase]:
             (-(-37 // tile), -(-45 // tile)), (tile, tile),
             lambda d=dtype: (ints((45, 29), -9, 9, d), ints((29, 37), -9, 9, d, 2),
                              blank((45, 37), d), 45, 37, 29), product)  # fmt: skip
-    yield RawCase("matmul-registers", file, "matmul_registers", (2, 4), (32, 4),
-        lambda: (ints((64, 64), -9, 9, "f4"), ints((64, 64), -9, 9, "f4", 2),
-                 blank((64, 64), "f4"), 64), product)  # fmt: skip
 
 
 def reduction_cases() -> Iterator[RawCase]:
@@ -84,9 +77,6 @@ def reduction_cases() -> Iterator[RawCase]:
         yield RawCase(f"sum-unrolled-{block}", file, f"sum_unrolled<{block}>", grid, block,
             lambda g=grid: (ints(3000, -500, 500), blank(g, "i4"), 3000),
             lambda x, out, n, g=grid, b=block: {1: by_blocks(x, g, 2 * b).sum((0, 2))})  # fmt: skip
-    yield RawCase("row-range", file, "row_range", 7, 64,
-        lambda: (ints((7, 301), -(2**61), 2**61, "i8"), blank(7, "i8"), blank(7, "i8"), 301),
-        lambda x, high, low, columns: {1: x.max(1), 2: x.min(1)})  # fmt: skip
     yield RawCase("argmin-rows", file, "argmin_rows", 9, 128,
         lambda: (ints((9, 333), 0, 50, "f4"), blank(9, "i4"), 333),
         lambda x, out, columns: {1: x.argmin(1)})  # fmt: skip
@@ -99,13 +89,6 @@ def reduction_cases() -> Iterator[RawCase]:
     yield RawCase("histogram-shared", file, "histogram_shared", 4, 96,
         lambda: (ints(5001, 0, 256, "u1"), np.ones(256, "u4"), 5001),
         lambda x, bins, n: {1: bins + np.bincount(x, minlength=256)})  # fmt: skip
-    yield RawCase("histogram-float", file, "histogram_float", 3, 128,
-        lambda: (np.append(ints(2000, -40, 140, "f4") / np.float32(16), np.float32(np.nan)), 2001,
-                 0.0, 8.0, 32, np.zeros(32, "i4"), np.zeros(1, "i4")),
-        lambda x, n, low, high, count, bins, outside: {
-            5: np.histogram(x[(x >= 0) & (x < 8)], 32, (0, 8))[0],
-            6: [np.count_nonzero(~((x >= 0) & (x < 8)))],
-        }, shared_mem=33 * 4)  # fmt: skip
 
 
 def warp_cases() -> Iterator[RawCase]:
@@ -173,11 +156,6 @@ def warp_cases() -> Iterator[RawCase]:
     yield RawCase("count-by-leaders", file, "count_by_leaders", 5, 96,
         lambda: (ints(450, 0, 7), np.zeros(7, "i4"), 450),
         lambda keys, counts, n: {1: np.bincount(keys, minlength=7)})  # fmt: skip
-    yield RawCase("compact-any-order", file, "compact_any_order", 3, 64,
-        lambda: (ints(1000, -9, 99), blank(1000, "i4"), np.zeros(1, "i4"), 1000),
-        lambda x, out, count, n: {1: filled(out, x[x > 0]), 2: [np.count_nonzero(x > 0)]},
-        unordered=(1,))  # fmt: skip
-
     file = "block_votes.cu"
 
     def barrier_votes(x: Array, counts: Array, ands: Array, ors: Array, n: int) -> dict[int, Array]:
@@ -197,9 +175,6 @@ def warp_cases() -> Iterator[RawCase]:
     yield RawCase("halve-until-done", file, "halve_until_done", 6, 50,
         lambda: (ints((6, 50), 0, 200) << ints((6, 1), 0, 9, seed=2), blank(6, "i4")), halved
     )  # fmt: skip
-    yield RawCase("odd-even-sort", file, "odd_even_sort", 3, (8, 8),
-        lambda: (ints((3, 61), 0, 65536, "u2"), 61),
-        lambda x, n: {0: np.sort(x, axis=1)}, shared_mem=61 * 2)  # fmt: skip
 
 
 def _wrap(value: int, bits: int) -> int:
@@ -317,14 +292,6 @@ def shared_memory_cases() -> Iterator[RawCase]:
         lambda: ((np.arange(45) * 5 % 101).astype("i2")[:40], blank(9, "i4"), blank(8, "i4"), 40),
         buckets)  # fmt: skip
 
-    def ping_pong(x: Array, steps: int) -> dict[int, Array]:
-        for _ in range(steps):
-            x = np.roll(x, 1, 1) + 2 * x - np.roll(x, -1, 1)
-        return {0: x}
-
-    yield RawCase("ping-pong", file, "ping_pong", 3, 64,
-        lambda: (ints((3, 64), -9, 9), 7), ping_pong)  # fmt: skip
-
 
 def variable_cases() -> Iterator[RawCase]:
     file = "constants.cu"
@@ -389,9 +356,60 @@ def cooperative_cases() -> Iterator[RawCase]:
         )  # fmt: skip
 
 
+# -- a file that has a host's part as programs have it --
+
+FILE = "program.cu"
+ELEMENT = np.dtype([("key", "i4"), ("weight", "f4")], align=True)
+QUEUE = np.dtype([("first", "i4"), ("waiting", "u8"), ("last", "i4")], align=True)
+PITCHED = np.dtype([("ptr", "u8"), ("pitch", "u8"), ("xsize", "u8"), ("ysize", "u8")])
+
+
+def program_cases() -> Iterator[RawCase]:
+    elements = np.zeros(70, ELEMENT)
+    elements["key"], elements["weight"] = ints(70, -3, 3), ints(70, -9, 9)
+    weights = np.array([(2, 0.5)], [("near", "f4"), ("far", "f4")])
+    scaled = elements.copy()
+    scaled["weight"] *= np.where(elements["key"] > 0, 2, 0.5)
+    yield RawCase("program-base-class", FILE, "scale_elements", 2, 64,
+        lambda: (elements.copy(), weights[0], 70),
+        lambda e, w, n: {0: scaled})  # fmt: skip
+    queue = np.zeros(1, QUEUE)
+    queue["first"], queue["last"] = 3, 40
+    yield RawCase("program-member-of-the-host", FILE, "queue_lengths", 1, 32,
+        lambda: (ints(32, 0, 9), queue[0]),
+        lambda x, q: {0: x + 37})  # fmt: skip
+    lifting = np.float32(-1.586134342)
+    yield RawCase("program-computed-constants", FILE, "lift", 1, 40,
+        lambda: (ints(40, -9, 9, "f4"),),
+        lambda x: {0: x * -lifting + lifting}, rtol=1e-6,
+        why="one rounding of a fused multiply-add")  # fmt: skip
+    yield RawCase("program-64-bit-types", FILE, "count_up", 1, 40,
+        lambda: (ints(33, 0, 9, "u8"), 33),
+        lambda x, n: {0: np.maximum(x, 5)})  # fmt: skip
+    yield RawCase("program-statement-expressions", FILE, "largest", 1, 32,
+        lambda: (ints(33, -9, 9), np.zeros(32, "i4")),
+        lambda x, y: {1: np.maximum(np.maximum(x[:-1], x[1:]), 3) + 2})  # fmt: skip
+    yield RawCase("program-types-of-libraries", FILE, "conjugate", 1, 16,
+        lambda: (ints(16, -9, 9, "f4") + 1j * ints(16, -9, 9, "f4"), ints(16, -9, 9, "f2"),
+                 ints(16, -9, 9, "f8") + 1j * ints(16, -9, 9, "f8")),
+        lambda x, h, z: {0: x.conj(), 1: 2 * h, 2: z.conj()})  # fmt: skip
+    pitched = np.zeros(1, PITCHED)
+    pitched["pitch"], pitched["xsize"], pitched["ysize"] = 512, 3, 20
+    yield RawCase("program-pitched-memory", FILE, "offsets_of_rows", 1, 32,
+        lambda: (pitched[0], np.zeros(32, "u8")),
+        lambda p, x: {1: np.where(np.arange(32) < 20, 512 * np.arange(32) + 3, 0)})  # fmt: skip
+    yield RawCase("program-std-size", FILE, "add_size<7>", 1, 16,
+        lambda: (ints(16, -9, 9),),
+        lambda x: {0: x + 7})  # fmt: skip
+    yield RawCase("program-functor-of-the-host", FILE, "apply<Squares>", 1, 16,
+        lambda: (np.void(b"\0"), ints(16, -9, 9)),
+        lambda f, x: {1: x * x})  # fmt: skip
+
+
 def cases() -> Iterator[RawCase]:
     for part in (
         grid_cases, matrix_cases, reduction_cases,
         warp_cases, atomic_cases, shared_memory_cases, variable_cases, cooperative_cases,
+        program_cases,
     ):  # fmt: skip
         yield from part()

@@ -63,64 +63,16 @@ def reductions() -> Iterator[RawCase]:
         lambda x: rows(x).argmax(axis=1) + np.arange(0, N, 32), size=32,
     )  # fmt: skip
     scan = running(np.cumsum)
-    for name in ("volatile_scan", "sklansky"):
-        yield mapped(name, file, numbers, scan)
-    for name in ("volatile_block_scan", "hillis_steele"):
-        yield mapped(name, file, numbers, running(np.cumsum, 128))
+    yield mapped("volatile_scan", file, numbers, scan)
     yield mapped(
         "kogge_stone", file, lambda: ints(N, 0, 2**63, "u8"), lambda x: scan(x), dtypes="u8"
     )
     yield mapped("shuffle_sums_of_8", file, numbers, lambda x: rows(x, 8).sum(axis=1), size=8)
-    yield mapped(
-        "shuffle_range", file, lambda: floats(N, -1, 1, "f8"),
-        lambda x: (each(x, 32, rows(x).min(axis=1)), each(x, 32, rows(x).max(axis=1))),
-        outputs=2, dtypes="f8",
-    )  # fmt: skip
-    yield mapped(
-        "scan_maxima_of_16", file, lambda: ints(N, 0, 999),
-        lambda x: before(running(np.maximum.accumulate, 16)(x), 16, -1),
-    )  # fmt: skip
-    for block in (32, 96, 256):
-        yield RawCase(f"block-total-{block}", file, "block_total", 2, block,
-            lambda block=block: (ints(2 * block, -999, 999), blank(2 * block, "i4")),
-            lambda x, y, block=block: {1: each(x, block, rows(x, block).sum(axis=1))})  # fmt: skip
-
-    def segments(x: Array, heads: Array, out: Array) -> dict[int, Array]:
-        total, found = 0, []
-        for k, (value, head) in enumerate(zip(x.tolist(), heads.tolist(), strict=True)):
-            total = value if head or k % 32 == 0 else total + value
-            found.append(total)
-        return {2: np.array(found)}
-
-    yield RawCase("segmented-scan", file, "segmented_scan", 4, 128,
-        lambda: (ints(N, -99, 99), (ints(N, 0, 5, seed=2) == 0).astype("i4"), blank(N, "i4")),
-        segments)  # fmt: skip
-
-    def products(x: Array, out: Array) -> dict[int, Array]:
-        z = rows(x.view("c8")[:, 0]).astype("c16").prod(axis=1)
-        return {1: np.stack([z.real, z.imag], axis=1)}
-
-    def rotations() -> Array:
-        turns = floats(N, 0, 6, "f8")
-        return np.stack([np.cos(turns), np.sin(turns)], axis=1).astype("f4")
-
-    yield RawCase("pair-products", file, "pair_products", 4, 128,
-        lambda: (rotations(), blank((N // 32, 2), "f4")), products, rtol=1e-4, atol=1e-5,
-        why="31 products of complex numbers in float32")  # fmt: skip
     yield mapped("syncwarp_sums", file, numbers, lambda x: rows(x).sum(axis=1), size=32)
 
-    def halves(x: Array) -> Array:
-        held = rows(x)[:, :16] * rows(x)[:, 16:]
-        return held - held[:, ::-1]
-
-    yield mapped("syncwarp_halves", file, numbers, halves, block=32, size=2)
     yield RawCase("blelloch", file, "blelloch", 2, 128,
         lambda: (numbers(), blank(N, "i4")),
         lambda x, y: {1: (rows(x, 256).cumsum(axis=1) - rows(x, 256)).reshape(-1)})  # fmt: skip
-    yield RawCase("last-block", file, "last_block_total", 40, 64,
-        lambda: (ints(40 * 256, 0, 99), blank(40, "i4"), np.zeros(1, "u4"), blank(1, "i4")),
-        lambda x, sums, done, total: {1: (x & 1).reshape(40, -1).sum(axis=1), 3: [(x & 1).sum()]},
-        steps=({}, {}))  # fmt: skip
     yield RawCase("look-back", file, "look_back_scan", 60, 128,
         lambda: (ints(60 * 128, 0, 2**16, "u4"), blank(60 * 128, "u4"), np.zeros(60, "u8"),
                  np.zeros(1, "u4")),
@@ -145,10 +97,6 @@ def votes() -> Iterator[RawCase]:
     for n in (N, 300):
         yield RawCase(f"compact-in-order-{n}", file, "compact_in_order", 4, 128,
             lambda n=n: (numbers(), blank(N, "i4"), blank(4, "i4"), n), compacted)  # fmt: skip
-    yield mapped(
-        "partition_signs", file, numbers,
-        lambda x: np.take_along_axis(rows(x), np.argsort(rows(x) >= 0, axis=1, kind="stable"), 1),
-    )  # fmt: skip
     for name, case in (("aggregated_filter", file), ("coalesced_filter", "warp_groups.cu")):
         keep = (lambda x: x > 50) if name == "aggregated_filter" else (lambda x: x % 5 == 0)
         yield RawCase(name.replace("_", "-"), case, name, 4, 128,
@@ -156,41 +104,12 @@ def votes() -> Iterator[RawCase]:
             lambda x, y, count, keep=keep: {1: filled(y, x[keep(x)]), 2: [keep(x).sum()]},
             unordered=(1,))  # fmt: skip
 
-    def runs(x: Array, out: Array, counts: Array) -> dict[int, Any]:
-        found, sizes = out.copy(), []
-        for k, row in enumerate(rows(x)):
-            starts = np.flatnonzero(np.r_[True, row[1:] != row[:-1]])
-            lengths = np.diff(np.r_[starts, 32])
-            found[k * 32 : k * 32 + starts.size] = np.stack([row[starts], lengths], axis=1)
-            sizes.append(starts.size)
-        return {1: found, 2: np.array(sizes)}
-
-    yield RawCase("run-lengths", file, "run_lengths", 4, 128,
-        lambda: (ints(N, 0, 3) * (np.arange(N) > 64), blank((N, 2), "i4"), blank(N // 32, "i4")),
-        runs)  # fmt: skip
     in_rows = lambda size: lambda x: np.sort(rows(x, size), axis=1)  # noqa: E731
     yield mapped("bitonic_warp", file, numbers, in_rows(32))
     yield RawCase("bitonic-volatile", file, "bitonic_volatile", N // 64, 32,
         lambda: (floats(N, -1, 1), blank(N, "f4")),
         lambda x, y: {1: in_rows(64)(x).reshape(-1)})  # fmt: skip
 
-    def odd_even(x: Array) -> tuple[Array, Array]:
-        rounds = []
-        for row in rows(x).astype("i4"):
-            quiet = turn = 0
-            while quiet < 2:
-                pairs = row[turn & 1 : 32 - (turn & 1)].reshape(-1, 2)
-                ordered = np.sort(pairs, axis=1)
-                quiet = quiet + 1 if np.array_equal(pairs, ordered) else 0
-                pairs[...] = ordered
-                turn += 1
-            rounds.append(turn)
-        return in_rows(32)(x), np.array(rounds)
-
-    yield RawCase("odd-even", file, "odd_even_warp", 4, 128,
-        lambda: (ints(N, -99, 99, "i2"), blank(N, "i2"), blank(N // 32, "i4")),
-        lambda x, y, z: {1: odd_even(x)[0].reshape(-1), 2: odd_even(x)[1]})  # fmt: skip
-    yield mapped("radix_warp", file, lambda: ints(N, 0, 256, "u1"), in_rows(32), dtypes="u1")
     for shift in (0, 28):
         yield RawCase(f"radix-step-{shift}", file, "radix_step", 4, 128,
             lambda shift=shift: (ints(N, 0, 2**32, "u4"), blank(N, "u4"), shift),
@@ -200,9 +119,6 @@ def votes() -> Iterator[RawCase]:
                     np.argsort(rows(x, 128) >> np.uint32(shift) & 15, axis=1, kind="stable"), 1,
                 ).reshape(-1)
             })  # fmt: skip
-    yield RawCase("warp-histograms", file, "warp_histograms", 3, 128,
-        lambda: (ints(5000, 0, 256, "u1"), np.ones(64, "u4"), 5000),
-        lambda x, bins, n: {1: bins + np.bincount(x & 63, minlength=64)})  # fmt: skip
 
     def ranks(x: Array) -> tuple[Array, Array]:
         same = rows(x)[:, :, None] == rows(x)[:, None, :]
@@ -210,14 +126,6 @@ def votes() -> Iterator[RawCase]:
         return (same & behind.T).sum(axis=2), ~(same & behind).any(axis=2)
 
     yield mapped("match_ranks", file, lambda: ints(N, 0, 6, "i8") << 40, ranks, outputs=2)
-
-    def by_key(keys: Array, values: Array) -> Array:
-        same = rows(keys)[:, :, None] == rows(keys)[:, None, :]
-        return (same * rows(values)[:, None, :]).sum(axis=2).reshape(-1)
-
-    yield RawCase("sums-by-key", file, "sums_by_key", 4, 128,
-        lambda: (ints(N, 0, 5), ints(N, -99, 99, seed=2), blank(N, "i4")),
-        lambda keys, values, y: {2: by_key(keys, values)})  # fmt: skip
 
     def agreed(x: Array) -> tuple[Array, Array]:
         all_same = (rows(x) == rows(x)[:, :1]).all(axis=1)
@@ -229,21 +137,6 @@ def votes() -> Iterator[RawCase]:
         dtypes="i4,u4",
     )  # fmt: skip
 
-    def collatz(x: Array) -> tuple[Array, Array]:
-        steps = np.zeros_like(x)
-        while (x > 1).any():
-            steps += x > 1
-            x = np.where(x > 1, np.where(x % 2, 3 * x + 1, x // 2), x)
-        return steps, each(x, 32, rows(steps).max(axis=1))
-
-    yield mapped("collatz_until_all", file, lambda: ints(N, 1, 99), collatz, outputs=2)
-    yield mapped(
-        "gcd_of_warp", file, lambda: ints(N, 1, 99) * np.repeat(ints(N // 32, 1, 9, seed=2), 32),
-        lambda x: each(x, 32, np.gcd.reduce(rows(x), axis=1)),
-    )  # fmt: skip
-    yield RawCase("transpose-8", file, "transpose_8_by_8", 2, 64,
-        lambda: (ints(8 * 128, -999, 999), blank(8 * 128, "i4")),
-        lambda x, y: {1: x.reshape(-1, 8, 8).transpose(0, 2, 1).reshape(-1)})  # fmt: skip
     yield RawCase("first-above", file, "first_above", 4, 128,
         lambda: (numbers(), 95, blank(N, "i4")),
         lambda x, limit, y: {

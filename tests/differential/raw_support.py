@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
+
+import kerneltk
 
 Array = npt.NDArray[Any]
 Dim = int | tuple[int, ...]
@@ -51,14 +54,18 @@ class RawCase:
             raise ValueError(f"{self.name}: a tolerance needs a reason, and a reason a tolerance")
 
 
-def launch_with_copies(
-    backend: Any, kernel: Any, grid: int, block: int | tuple[int, ...], *arguments: Any
-) -> None:
+@cache
+def library(file: str, names: tuple[str, ...] | None = None) -> Any:
+    """Return the kernels of a file that includes CUDA's libraries, compiled once."""
+    return kerneltk.load(KERNELS / "libraries" / f"{file}.cu", name_expressions=names)
+
+
+def launch(backend: Any, module: Any, kernel: str, grid: Dim, block: Dim, *arguments: Any) -> None:
     """Launch a kernel with copies of the arrays, and bring their contents back."""
     arrays = [a for a in arguments if isinstance(a, np.ndarray)]
     copies = iter(backend.asarrays(*arrays))
     call = [next(copies) if isinstance(a, np.ndarray) else a for a in arguments]
-    kernel(grid, block, tuple(call))
+    module.get_function(kernel)(grid, block, tuple(call))
     for argument, copy in zip(arguments, call, strict=True):
         if isinstance(argument, np.ndarray):
             argument[...] = backend.asnumpy(copy)

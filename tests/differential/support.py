@@ -177,22 +177,36 @@ def covered(array: Array, memory: Array) -> Array:
     return mask.astype(bool)
 
 
-def assert_only_written(
-    backend: Any,
-    written: Iterable[Array],
-    memories: Sequence[Array],
-    before: Sequence[Array],
-    after: Sequence[Any],
-) -> None:
-    """See that in each of `memories` only bytes of the arrays `written` have changed."""
-    allowed: dict[int, Array] = {}
-    for array in written:
-        memory = memory_of(array)
-        key = memory.ctypes.data
-        allowed[key] = allowed.get(key, False) | covered(array, memory)
-    for memory, old, new in zip(memories, before, after, strict=True):
-        inside = allowed.get(memory.ctypes.data, np.zeros(memory.size, bool))
-        np.testing.assert_array_equal(backend.asnumpy(new)[~inside], old[~inside])
+class Guarded:
+    """A call's arguments on a backend: `call` has copies of the arrays, in memory that is looked at
+    again when they were written.
+    """
+
+    def __init__(self, backend: Any, arguments: Sequence[Any]) -> None:
+        self._backend = backend
+        positions = [k for k, a in enumerate(arguments) if isinstance(a, np.ndarray)]
+        arrays = [arguments[k] for k in positions]
+        self._memories = [memory_of(array) for array in arrays if array.size]
+        self._before = [memory.copy() for memory in self._memories]
+        copies = backend.asarrays(*arrays, *self._memories)
+        self._after = copies[len(arrays) :]
+        self.call = list(arguments)
+        for k, copy in zip(positions, copies, strict=False):
+            self.call[k] = copy
+        # A call without arrays is told where to run; others take the backend from their arrays.
+        has_arrays = any(hasattr(value, "dtype") for value in arguments)
+        self.where = {} if has_arrays else {"backend": backend.name}
+
+    def check(self, written: Iterable[Array]) -> None:
+        """See that only bytes of the arrays `written` have changed."""
+        allowed: dict[int, Array] = {}
+        for array in written:
+            memory = memory_of(array)
+            key = memory.ctypes.data
+            allowed[key] = allowed.get(key, False) | covered(array, memory)
+        for memory, old, new in zip(self._memories, self._before, self._after, strict=True):
+            inside = allowed.get(memory.ctypes.data, np.zeros(memory.size, bool))
+            np.testing.assert_array_equal(self._backend.asnumpy(new)[~inside], old[~inside])
 
 
 def check(backend: Any, case: Case) -> None:
@@ -200,23 +214,9 @@ def check(backend: Any, case: Case) -> None:
     arguments = case.make()
     wanted = case.expected(*(np.array(a) if isinstance(a, np.ndarray) else a for a in arguments))
     wanted = wanted if isinstance(wanted, tuple) else (wanted,)
-    kernel = case.kernel
-    positions = [k for k, a in enumerate(arguments) if isinstance(a, np.ndarray)]
-    arrays = [arguments[k] for k in positions]
-    written = [
-        arguments[k]
-        for k in positions
-        if not kernel.params[k].is_const and arguments[k].size and arguments[k].base is not None
-    ]
-    memories = [memory_of(array) for array in written]
-    before = [memory.copy() for memory in memories]
-    copies = backend.asarrays(*arrays, *memories)
-    call = list(arguments)
-    for k, copy in zip(positions, copies, strict=False):
-        call[k] = copy
-    # A call without arrays is told where to run; others take the backend from their arrays.
-    where = {} if any(hasattr(value, "dtype") for value in call) else {"backend": backend.name}
-    result = kernel(*call, **case.keywords, **where)
+    kernel, guarded = case.kernel, Guarded(backend, arguments)
+    call = guarded.call
+    result = kernel(*call, **case.keywords, **guarded.where)
     outputs = call[kernel.nin :] or (result if isinstance(result, tuple) else (result,))
     if kernel.no_return:
         assert result is None
@@ -225,7 +225,10 @@ def check(backend: Any, case: Case) -> None:
         assert all(a is b for a, b in zip(returned, outputs, strict=True))
     for output, want in zip(outputs, wanted, strict=True):
         assert_close(backend.asnumpy(output), np.asarray(want), case.tolerance)
-    assert_only_written(backend, written, memories, before, copies[len(arrays) :])
+    guarded.check(
+        array for array, parameter in zip(arguments, kernel.params, strict=False)
+        if isinstance(array, np.ndarray) and array.size and not parameter.is_const
+    )  # fmt: skip
 
 
 def grid(*axes: Iterable[Any]) -> list[tuple[Any, ...]]:

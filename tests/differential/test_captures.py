@@ -14,7 +14,8 @@ import kerneltk
 from kerneltk import ElementwiseKernel, LaunchError, ReductionKernel, jit, pipeline
 
 from ..unit.front_ends import each_front_end, size_of_output
-from .test_foreign_streams import busy, imported
+from .interop_cases import cuda_core, imported
+from .test_foreign_streams import busy
 
 pytestmark = pytest.mark.gpu
 
@@ -22,16 +23,6 @@ Captured = Callable[[Callable[[Any], object]], Callable[[], None]]
 """Captures what a function launches on the stream that it is given, and returns what launches that
 and waits for it.
 """
-
-
-@pytest.fixture(scope="module")
-def cupy() -> Any:
-    return imported("cupy")
-
-
-@pytest.fixture(scope="module")
-def torch() -> Any:
-    return imported("torch")
 
 
 def by_cupy(mode: str) -> Captured:
@@ -73,9 +64,7 @@ def by_torch(mode: str) -> Captured:
 
 
 def by_cuda_core(mode: str) -> Captured:
-    core = imported("cuda.core")
-    if not hasattr(core, "Device"):
-        core = imported("cuda.core.experimental")
+    core = cuda_core()
 
     def capture(work: Callable[[Any], object]) -> Callable[[], None]:
         device = core.Device()
@@ -97,21 +86,10 @@ def by_cuda_core(mode: str) -> Captured:
     return capture
 
 
-CAPTURES = {
-    "cupy, global": (by_cupy, "Global"),
-    "cupy, thread": (by_cupy, "ThreadLocal"),
-    "cupy, relaxed": (by_cupy, "Relaxed"),
-    "torch, global": (by_torch, "global"),
-    "torch, relaxed": (by_torch, "relaxed"),
-    "cuda.core, global": (by_cuda_core, "global"),
-    "cuda.core, relaxed": (by_cuda_core, "relaxed"),
-}
-each_capture = pytest.mark.parametrize("capture", CAPTURES)
-
-
-def capture_of(name: str) -> Captured:
-    make, mode = CAPTURES[name]
-    return make(mode)
+each_capture = pytest.mark.parametrize(("by", "mode"), [
+    (by_cupy, "Global"), (by_cupy, "ThreadLocal"), (by_cupy, "Relaxed"), (by_torch, "global"),
+    (by_torch, "relaxed"), (by_cuda_core, "global"), (by_cuda_core, "relaxed"),
+])  # fmt: skip
 
 
 def settled() -> None:
@@ -124,11 +102,11 @@ def settled() -> None:
 @each_capture
 @pytest.mark.parametrize("warm", [False, True], ids=["first call", "later call"])
 def test_launches_in_a_capture(
-    make: Any, capture: str, warm: bool, cupy: Any, monkeypatch: pytest.MonkeyPatch
+    make: Any, by: Any, mode: str, warm: bool, cupy: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for known in ("_functions", "_modules"):  # what a first call finds, it has to load
         monkeypatch.setattr(pipeline, known, {})
-    captured = capture_of(capture)
+    captured = by(mode)
     launch, size = make(), size_of_output(make)
     x, y = cupy.ones(4, "f"), cupy.zeros(size, "f")
     if warm:
@@ -149,11 +127,11 @@ def test_launches_in_a_capture(
 
 
 @each_capture
-def test_a_graph_in_a_capture(capture: str, cupy: Any) -> None:
+def test_a_graph_in_a_capture(by: Any, mode: str, cupy: Any) -> None:
     """Its launches become part of the other graph, with the arguments of that launch."""
     scale = ElementwiseKernel("T x, T a", "T y", "y = a * x", "scale")
     total = ReductionKernel("T v", "T s", "v", "a + b", "s = a", "0", "total")
-    captured = capture_of(capture)
+    captured = by(mode)
     x, other = cupy.arange(1 << 20, dtype="d"), cupy.ones(1 << 20, "d")
     with kerneltk.graph(x=x) as g:
         y = scale(x, 2.0)
@@ -311,20 +289,6 @@ def test_tensors(torch: Any) -> None:
     torch.cuda.synchronize()
     assert torch.equal(y, 2 * x)
     assert all((other == k).all() for k, other in enumerate(others))
-
-
-def test_a_busy_stream_is_not_waited_for(torch: Any, cupy: Any) -> None:
-    x = cupy.ones(1000, "f")
-    with kerneltk.graph(x=x) as g:
-        y = SCALE(x, 2.0)
-    g.launch(x=y)
-    settled()
-    with sleeping(torch, cupy) as stream:
-        for _ in range(3):
-            g.launch()
-            g.launch(x=y)
-        assert not stream.done
-    settled()
 
 
 def test_shared_memory_and_programmatic_launches(cupy: Any) -> None:

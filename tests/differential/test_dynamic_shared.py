@@ -1,9 +1,8 @@
-"""Dynamic shared memory that a launch does not have: an error on CPU cores."""
+"""What a launch does wrong is an error on CPU cores: shared memory that it lacks, widths."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -152,22 +151,6 @@ def test_a_kernel_that_launches_another() -> None:
         kernel((1,), (1,), (np.zeros(32, "f4"),))
 
 
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("option", ["-dc", "--relocatable-device-code=true"])
-def test_a_kernel_that_launches_one_a_thread(backend: Any, option: str) -> None:
-    code = """
-extern "C" __global__ void inner(float* x, int n) {
-    if (threadIdx.x < n) x[threadIdx.x] += 1;
-}
-extern "C" __global__ void outer(float* x, int n, int b) {
-    if (threadIdx.x < n / b) inner<<<1, b>>>(x + threadIdx.x * b, b);
-}
-"""
-    x = backend.asarray(np.arange(169, dtype="f4"))
-    kerneltk.RawKernel(code, "outer", options=(option,))((1,), (13,), (x, 169, 13))
-    np.testing.assert_array_equal(backend.asnumpy(x), np.arange(169) + 1)
-
-
 FORK = r"""
 import ctypes, os, threading
 import numpy as np
@@ -202,53 +185,27 @@ def test_the_child_of_a_fork_has_the_memory_of_other_threads_back() -> None:
     assert (done.stdout, done.stderr) == ("0\n", "")
 
 
-EXTENTS = r"""
-#include "header.h"
-__global__ void turn(float* x) {
-    extern __shared__ float s[32][33];
-    s[threadIdx.y][threadIdx.x] = x[threadIdx.y * 32 + threadIdx.x];
-    __syncthreads();
-    x[threadIdx.y * 32 + threadIdx.x] = s[threadIdx.x][threadIdx.y];
-}
-__global__ void back(float* x) {
-    extern __shared__ float t[32];
-    t[threadIdx.x] = x[threadIdx.x];
-    __syncthreads();
-    x[threadIdx.x] = t[31 - threadIdx.x];
-}
-void launch(float* x) { lib::sum<32><<<1, 32, 128>>>(x); }
-"""
-HEADER = r"""
-#pragma once
-namespace lib {
-template <int N>
-__global__ void sum(float* x) {
-    extern __shared__ float words[];
-    words[threadIdx.x] = x[threadIdx.x];
-    __syncthreads();
-    float sum = 0;
-    for (int i = 0; i < N; i++) sum += words[i];
-    x[threadIdx.x] = sum;
-}
-}  // namespace lib
-"""
+# -- shuffles whose width is known at run time --
+
+RAW_FIRST = kerneltk.RawKernel(
+    """extern "C" __global__ void raw_first(int* y, int width) {
+    y[threadIdx.x] = __shfl_sync(~0u, threadIdx.x, 0, width);
+}""",
+    "raw_first",
+)
 
 
-@pytest.mark.exhaustive
-def test_extents_of_its_own_and_templates_of_a_header_also_by_nvrtc(
-    backend: Any, tmp_path: Path
-) -> None:
-    (tmp_path / "header.h").write_text(HEADER)
-    (tmp_path / "file.cu").write_text(EXTENTS)
-    names = ["turn", "back", "lib::sum<32>"]
-    module = kerneltk.load(tmp_path / "file.cu", name_expressions=names)
-    module.compile_for("sm_90")
-    x = np.arange(1024, dtype="f4")
-    y = backend.asarray(x)
-    module.turn(1, (32, 32), (y,), shared_mem=33 * 32 * 4)
-    np.testing.assert_array_equal(backend.asnumpy(y), x.reshape(32, 32).T.ravel())
-    y = backend.asarray(x[:32])
-    module.back(1, 32, (y,), shared_mem=128)
-    np.testing.assert_array_equal(backend.asnumpy(y), x[:32][::-1])
-    module.get_function("lib::sum<32>")(1, 32, (y,), shared_mem=128)
-    np.testing.assert_array_equal(backend.asnumpy(y), np.full(32, 496))
+@jit.rawkernel()
+def python_first(y, width):
+    y[jit.threadIdx.x] = jit.shfl_sync(0xFFFFFFFF, jit.threadIdx.x, 0, width)
+
+
+SHUFFLES = [RAW_FIRST, python_first]
+
+
+@pytest.mark.parametrize("kernel", SHUFFLES, ids=["raw", "python"])
+@pytest.mark.parametrize("width", [0, -4, 3, 24, 33])
+def test_other_widths(kernel: Any, width: int) -> None:
+    y = np.zeros(32, np.int32)
+    with pytest.raises(LaunchError, match="the width of a shuffle is no power of two from 1 to 32"):
+        kernel((1,), (32,), (y, np.int32(width)))

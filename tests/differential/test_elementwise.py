@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-import kerneltk
+from kerneltk import ElementwiseKernel
+from kerneltk.codegen import elementwise
 from kerneltk.core.artifacts import TranslationUnit
 
 from ..joint_units import JointCases
-from ..sampling import parameters, samples_of, thinned, without_numbers
+from ..sampling import half, parameters, sample
 from .cases import CASES
-from .support import Case, check
-
-
-def test_every_case_has_its_own_name() -> None:
-    assert [name for name, count in Counter(case.name for case in CASES).items() if count > 1] == []
+from .support import Case, c_order, check, grid, misaligned, pitched, place, values
 
 
 def call_of(case: Case) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
@@ -43,10 +40,10 @@ def units_of(case: Case, backend: Any) -> dict[str, TranslationUnit]:
     return {"call": case.kernel.translation_unit(*arguments, backend=backend, **how)}
 
 
-SAMPLES = thinned(thinned(samples_of(CASES, without_numbers)))
+SAMPLES = sample(CASES, 7)
 JOINT = JointCases(SAMPLES, units_of)
-# NVRTC reads the same templates in each: every second one will do.
-BY_NVRTC = thinned(SAMPLES)
+# NVRTC reads the same templates in each: fewer will do.
+BY_NVRTC = sample(CASES, 13)
 JOINT_BY_NVRTC = JointCases(BY_NVRTC, units_of)
 
 
@@ -69,25 +66,53 @@ def test_case_compiles_for_cuda(case: Case, once: Any) -> None:
     assert code.entry.encode() in code.code
 
 
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
-def test_extremes_of_complex_numbers_with_nan_also_by_nvrtc(backend: Any, dtype: str) -> None:
-    nan = np.nan
-    values = [
-        1 + 1j,
-        nan + 0j,
-        complex(5, nan),
-        complex(nan, nan),
-        7,
-        -1 - 2j,
-        complex(np.inf, nan),
-    ]
-    x, y = (axis.ravel().astype(dtype) for axis in np.meshgrid(values, values))
-    kernel = kerneltk.ElementwiseKernel(
-        f"{dtype} x, {dtype} y", f"{dtype} low, {dtype} high", "low = min(x, y); high = max(x, y)"
-    )
-    kernel.compile(x, y, target="sm_90")
-    found = map(backend.asnumpy, kernel(backend.asarray(x), backend.asarray(y)))
-    for own, numpys in zip(found, (np.minimum(x, y), np.maximum(x, y)), strict=True):
-        parts = (array.view(array.real.dtype) for array in (own, numpys))
-        np.testing.assert_array_equal(*parts)
+# -- results that bypass the caches on the host, with the limit for it taken away ------------------
+
+OPERATIONS: dict[str, tuple[str, Callable[..., Any]]] = {
+    "plain": ("y = x + x", lambda x, y: x + x),
+    "twice assigned": ("y = x; y = y + x;", lambda x, y: x + x),
+    "conditional": ("if (x > 0) y = x;", lambda x, y: np.where(x > 0, x, y)),
+    "conditional later": ("y = x; if (x > 0) y = 1;", lambda x, y: np.where(x > 0, 1, x)),
+    "by an operator": ("x > 0 ? (void)(y = x) : (void)0", lambda x, y: np.where(x > 0, x, y)),
+    "after a break": ("if (x > 0) break; y = x", lambda x, y: np.where(x > 0, y, x)),
+    "add to": ("y += x", lambda x, y: x + y),
+    "reads itself": ("y = x + y", lambda x, y: x + y),
+    "index": ("y = i % 7", lambda x, y: (np.arange(x.size) % 7).reshape(x.shape)),
+}
+SIZES = (1, 1000, 1023, 1024, 1025, 1040, 2048 + 37, 40_000)
+
+
+@pytest.fixture
+def stream_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(elementwise, "STREAM_BYTES", 0)
+
+
+@pytest.mark.one_in(12)
+@pytest.mark.usefixtures("stream_everything")
+@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize("dtype", half(["f4", "f8", "i1"]))
+def test_streamed_operations(backend: Any, operation: str, dtype: str) -> None:
+    text, expected = OPERATIONS[operation]
+    kernel = ElementwiseKernel("T x", "T y", text, "streamed")
+    size = np.dtype(dtype).itemsize
+    for n, start in grid(SIZES, (0, 1, 3, 8)):
+        case = Case(operation, kernel,
+            lambda n=n, k=start: (values(dtype, n), misaligned(values(dtype, n, 1), k * size % 16)),
+            lambda x, y: np.asarray(expected(x, y)).astype(y.dtype))  # fmt: skip
+        check(backend, case)
+
+
+@pytest.mark.usefixtures("stream_everything")
+def test_streamed_rows_and_overlaps(backend: Any) -> None:
+    kernel = ElementwiseKernel("T x", "T y", "y = x + x", "streamed")
+
+    def shared(shift: int) -> tuple[Any, ...]:
+        memory = place(values("f4", 50_000), [4])
+        return memory[: len(memory) - shift], memory[shift:]
+
+    for make in (
+        lambda: (pitched(values("f4", (6, 3001))), pitched(values("f4", (6, 3001), 1))),
+        lambda: (values("f4", 3001), c_order(values("f4", (6, 3001)))),
+        lambda: shared(0), lambda: shared(1), lambda: shared(2000),
+    ):  # fmt: skip
+        check(backend, Case("", kernel, make, lambda x, y: np.broadcast_to(x + x, y.shape)))

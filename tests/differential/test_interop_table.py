@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -42,6 +41,7 @@ from .interop_cases import (
     Kind,
     Number,
     imported,
+    results,
 )
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -111,19 +111,10 @@ def test_inputs_and_outputs(kind: Kind, make: Any) -> None:
         assert numbers_of(y) == want
 
 
-@jit.kernel
-def doubled(x):  # type: ignore[no-untyped-def]
-    return x + x
+RESULTS = results()
 
 
-RESULTS: dict[str, Callable[[Any], Any]] = {
-    "ElementwiseKernel": ElementwiseKernel("T x", "T y", "y = x + x", "doubled"),
-    "ReductionKernel": ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "total"),
-    "@jit.kernel": doubled,
-}
-
-
-@pytest.mark.parametrize("name", RESULTS)
+@pytest.mark.parametrize("name", ["elementwise", "reduction", "elements"])
 @each_kind
 def test_results_are_of_the_callers_kind(kind: Kind, name: str) -> None:
     assert kind.make is not None
@@ -133,7 +124,7 @@ def test_results_are_of_the_callers_kind(kind: Kind, name: str) -> None:
     assert type(y).__module__.partition(".")[0] in {
         "NumPy": ("numpy",), "torch": ("torch",), "JAX": ("jaxlib", "jax"),
     }[owner]  # fmt: skip
-    assert numbers_of(y) == ([10] if name == "ReductionKernel" else [2, 4, 6, 8])
+    assert numbers_of(y) == ([10] if name == "reduction" else [2, 4, 6, 8])
     # Memory of its own, which nothing else writes to.
     again = RESULTS[name](x)
     assert numbers_of(again) == numbers_of(y)
@@ -232,31 +223,6 @@ def as_tensor(array: Any) -> Any:
     return torch.from_numpy(array.astype(np.float32)).to(getattr(torch, array.dtype.name))
 
 
-@pytest.mark.parametrize(
-    "case", [case for case in CASES if case.arrays.startswith("torch")], ids=lambda c: c.arrays
-)
-def test_tensors_among_tensors(case: Case) -> None:
-    """Compiled launchers read tensors themselves, where all arrays are tensors."""
-    plain = VALUES if case.plain is None else case.plain
-    for error, launch, is_whole in columns(case):
-        dtype = np.float32 if error else plain.dtype
-        want = np.zeros(plain.shape if is_whole else 1, dtype)
-        y, usual = as_tensor(want), as_tensor(plain.astype(dtype))
-        for _ in range(2):  # a launcher is made, and takes the next call
-            launch(usual, y, plain.size)
-        launch(plain.astype(dtype), want, plain.size)
-        assert numbers_of(y) == numbers_of(want)
-        for _ in range(2):
-            y.zero_()
-            if error:
-                with pytest.raises((ArgumentTypeError, ArgumentValueError), match=error):
-                    launch(case.make(), y, plain.size)
-                assert not y.any()
-            else:
-                launch(case.make(), y, plain.size)
-                assert numbers_of(y) == numbers_of(want)
-
-
 # Those that torch makes on a GPU as it does in host memory.
 ON_GPU = (
     "requires a gradient", "conjugated lazily", "negated lazily", "`bfloat16`", "`float8`",
@@ -265,19 +231,29 @@ ON_GPU = (
 )  # fmt: skip
 
 
-@pytest.mark.gpu
-@pytest.mark.parametrize("row", ON_GPU)
-def test_tensors_on_a_gpu(row: str) -> None:
+OF_TORCH = [case for case in CASES if case.arrays.startswith("torch: ")]
+
+
+@pytest.mark.parametrize(("case", "device"), [
+    *(pytest.param(case, "cpu", id=case.arrays) for case in OF_TORCH),
+    *(pytest.param(case, "cuda", id=f"{case.arrays} on a GPU", marks=pytest.mark.gpu)
+      for case in OF_TORCH if case.arrays.removeprefix("torch: ") in ON_GPU),
+])  # fmt: skip
+def test_tensors_among_tensors(case: Case, device: str) -> None:
+    """Compiled launchers read tensors themselves, where all arrays are tensors."""
     torch = imported("torch")
-    case = next(case for case in CASES if case.arrays == f"torch: {row}")
     plain = VALUES if case.plain is None else case.plain
     for error, launch, is_whole in columns(case):
-        shape, dtype = plain.shape if is_whole else (1,), np.float32 if error else plain.dtype
-        want = np.zeros(shape, dtype)
+        dtype = np.float32 if error else plain.dtype
+        want = np.zeros(plain.shape if is_whole else 1, dtype)
+        y, usual = (as_tensor(array).to(device) for array in (want, plain.astype(dtype)))
+        for _ in range(2):  # a launcher is made, and takes the next call
+            launch(usual, y, plain.size)
         launch(plain.astype(dtype), want, plain.size)
-        y = torch.zeros(shape, dtype=getattr(torch, want.dtype.name), device="cuda")
+        assert numbers_of(y) == numbers_of(want)
         for _ in range(2):
-            with torch.device("cuda"):
+            y.zero_()
+            with torch.device(device):
                 x = case.make()
             if error:
                 with pytest.raises((ArgumentTypeError, ArgumentValueError), match=error):
@@ -286,9 +262,9 @@ def test_tensors_on_a_gpu(row: str) -> None:
             else:
                 launch(x, y, plain.size)
                 assert numbers_of(y) == numbers_of(want)
-            if case.output and is_whole:
-                with pytest.raises((ArgumentTypeError, ArgumentValueError), match=case.output):
-                    launch(y, x, plain.size)
+        if case.output and is_whole:
+            with pytest.raises((ArgumentTypeError, ArgumentValueError), match=case.output):
+                launch(usual, x, plain.size)
 
 
 @pytest.mark.exhaustive

@@ -38,15 +38,6 @@ def test_flat(cupy: Any) -> None:
 
 
 @pytest.mark.gpu
-def test_flat_at_an_odd_address(cupy: Any) -> None:
-    x = pattern(cupy, BEYOND + 3)[3:]
-    y = cupy.zeros(BEYOND + 1, cupy.uint8)
-    TRIPLE(x, y[1:])
-    assert int(y[0]) == 0
-    assert bool((y[1:] == 3 * x).all())
-
-
-@pytest.mark.gpu
 def test_index(cupy: Any) -> None:
     x = cupy.zeros(BEYOND, cupy.uint8)
     y = HIGH_INDEX(x)

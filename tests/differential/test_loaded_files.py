@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,8 @@ import numpy as np
 import pytest
 
 import kerneltk
+from kerneltk import RawKernel
+from kerneltk.cuda_cpp.source import RawSource
 from kerneltk.errors import CompileError
 from tests.sampling import half, one_in
 
@@ -25,6 +26,7 @@ def _read_cases() -> Iterator[tuple[str, dict[str, str], int]]:
         main, *headers = re.split(r"^-- (.*)\n", rest, flags=re.MULTILINE)
         files = dict(zip(headers[::2], headers[1::2], strict=True))
         yield name, {"main.cu": main, **files}, int(expected)
+    yield f"{name}, in lines of Windows", {"main.cu": main.replace("\n", "\r\n")}, int(expected)
     kernel = '#include "a.h"\n__global__ void k(int* x) { x[0] = A; }\n'
     marked = {"main.cu": "\ufeff" + kernel, "a.h": "\ufeff#define A 3\n"}
     yield "byte order marks", marked, 3
@@ -108,105 +110,6 @@ def test_what_is_the_hosts_is_named_as_such(
     assert shown == f"  m.cu:2: __global__ void k(int* x) {{ x[0] = {use}; }}"
     assert caret == " " * 45 + "^"
     assert hint == f"  Hint: 'f' is {what} before it."
-
-
-# -- other programs -------------------------------------------------------------------------------
-
-_DEVICE = [
-    "#define ONE 1",
-    "#define BOTH __host__ __device__",
-    "typedef struct Pair { int a, b; } Pair_t;",
-    "enum Kind { K0 = 2, K1 };",
-    "const int LIMIT = 9;",
-    "static const float SCALE = 2.5f;",
-    "namespace dev { BOTH inline int twice(int v) { return 2 * v; } }",
-    "template <class T> struct Traits { static const int size = sizeof(T); };",
-    "template <> struct Traits<char> { static const int size = 10; };",
-    "__constant__ int table[4] = {1, 2, 3, 4};",
-    "struct Vec { float x, y; BOTH float dot(Vec o) const { return x * o.x + y * o.y; } };",
-    "__device__ int helper(Pair_t p) { return p.a * LIMIT + p.b; }",
-    "constexpr int cube(int v) { return v * v * v; }",
-    "union Bits { float f; unsigned u; };",
-    """__global__ void k(int* x) {
-    Pair_t p = {3, K1}; Vec v = {1.f, 2.f}; Bits b; b.f = 1.f;
-    x[0] = helper(p) + dev::twice(K0) * 100 + Traits<char>::size * 1000 + table[2]
-        + (int)(v.dot(v) * SCALE) + cube(3) + (b.u >> 23) + ONE + Traits<int>::size;
-}""",
-]
-_EXPECTED = 30 + 400 + 10000 + 3 + 12 + 27 + 127 + 1 + 4
-_HOST = [
-    "int {n}(int a) {{ return a + ONE; }}",
-    "static std::vector<int> {n};",
-    "void {n}() {{ k<<<1, 1>>>(nullptr); cudaDeviceSynchronize(); }}",
-    "struct {n} {{ std::string s; void f() {{ std::cout << s; }} virtual ~{n}() {{}} }};",
-    "template <class T> T {n}(T a) {{ return std::max(a, a); }}",
-    '#define {n}(x) do {{ if (x) {{ fprintf(stderr, "it\'s\\n"); exit(1); }} }} while (0)',
-    "class {n} {{ public: {n}() {{ cudaMalloc(&p, 4); }} ~{n}() {{ cudaFree(p); }} int* p; }};",
-    """int {n}(int c, char** v) {{ const char* u = R"(__global__ void z() {{ " )"; char q = '"';
-    /* }} */ return c; }}""",
-    "namespace {n} {{ int {m} = 3; int f() {{ return {m}; }} }}",
-    'extern "C" {{ int {n}(float* a); void {m}() {{ printf("x"); }} }}',
-    "using {n} = std::vector<float>; inline {n} {m}() {{ return {n}(3); }}",
-    "static float* {n} = NULL, *{m};",
-    'enum {n} {{ {m}A, {m}B }}; void {m}({n} e) {{ switch (e) {{ case {m}A: puts("a"); }} }}',
-    "auto {n} = [](int a) {{ return a * 2; }};",
-    """struct {n} : std::exception {{
-    const char* what() const noexcept override {{ return "w"; }} }};
-void {m}() {{ throw {n}(); }}""",
-    "/* {n} __global__ void q() {{ */ // #define ONE 2",
-    'const char* {n} = "#define ONE 5\\\n __device__ {{";',
-    "double {n}() {{\n#define {m} 4\n    struct timeval t; return t.tv_sec + {m}; }}",
-    "[[maybe_unused]] static int {n}() {{ return 3; }}",
-    "int {n}() try {{ return 1; }} catch (...) {{ return 2; }}",
-    "template <typename... A> void {n}(A&&... a) {{ (std::cout << ... << a); }}",
-    "#ifdef __CUDA_ARCH__\n#else\nint {n}() {{ return 1; }}\n#endif",
-    "#if 0\n__device__ int helper(int) {{ garbage ' \" \n#endif",
-    "thread_local int {n} = 0;",
-    "int {n}(\n    int a, // it's\n    int b) /* \" */\n{{\n    return a + b;\n}}",
-]
-_AROUND = [
-    "#ifndef NOWHERE_{n}\n{inner}\n#endif",
-    "#if 1 && !defined(NOWHERE_{n})\n{inner}\n#else\nint {n};\n#endif",
-    "#ifdef NOWHERE_{n}\n{inner}\n#endif",
-    "namespace {n} {{\n{inner}\n}}",
-    "namespace {{\n{inner}\n}}",
-]
-_HEADERS = "#include <iostream>\n#include <string>\n#include <vector>\n#include <sys/time.h>\n"
-
-
-def _host_code(rng: random.Random, depth: int) -> str:
-    n = rng.choice(["run", "helper_h", "size", "value", "p"]) + str(rng.randrange(10**6))
-    m = "launch" + str(rng.randrange(10**6))
-    if depth < 2 and rng.random() < 0.15:
-        inner = "\n".join(_host_code(rng, depth + 1) for _ in range(2))
-        return rng.choice(_AROUND).format(n=n, inner=inner)
-    return rng.choice(_HOST).format(n=n, m=m)
-
-
-def _random_file(directory: Path, seed: int) -> Any:
-    rng = random.Random(seed)
-    parts = [_HEADERS]
-    for declaration in _DEVICE:
-        parts += [_host_code(rng, 0) for _ in range(rng.randrange(4))]
-        parts.append(declaration)
-    source = "\n".join((*parts, "int main() { k<<<1, 1>>>(nullptr); }", ""))
-    if seed == 1:
-        source = "\ufeff" + source.replace("\n", "\r\n")
-    (directory / "m.cu").write_bytes(source.encode())
-    return kerneltk.load(directory / "m.cu")
-
-
-@pytest.mark.one_in(4)
-@pytest.mark.parametrize("seed", one_in(3, range(5)))
-def test_random_code_of_the_host_changes_nothing(backend: Any, tmp_path: Path, seed: int) -> None:
-    x = backend.asarray(np.zeros(1, np.int32))
-    _random_file(tmp_path, seed).k(1, 1, (x,))
-    assert backend.asnumpy(x)[0] == _EXPECTED
-
-
-@pytest.mark.parametrize("seed", one_in(3, range(5)))
-def test_random_code_of_the_host_compiles(tmp_path: Path, seed: int) -> None:
-    assert _random_file(tmp_path, seed).k.compile_for("sm_90").kind == "cubin"
 
 
 @pytest.mark.exhaustive
@@ -296,3 +199,79 @@ def test_a_header_that_is_not_read_is_told(
     assert first.startswith(f"{where}: lanes of a warp do not meet before accesses to volatile")
     assert "a.h' or by its names" in first
     assert second == f"  Hint: {hint}."
+
+
+# -- host code in strings: what NVRTC refuses of it, CPU cores refuse --
+
+# By name: whether NVRTC takes it, and the source of kernel `k`.
+PROGRAMS = {
+    name: (kind == "taken", source[:-1])
+    for kind, name, source in re.findall(
+        r"^== (taken|refused): (.*)\n((?:(?!== ).*\n)*)",
+        Path(__file__).with_name("host_code_programs.txt").read_text(),
+        re.MULTILINE,
+    )
+}
+# Whether the compiler sees or takes these is known when they are compiled.
+CONDITIONAL = (
+    "ifndef CUDACC", "ifdef CUDACC", "arch only", "variable length", "variable length by an alias",
+    "128 bits where the compiler has them",
+)  # fmt: skip
+NAMES = sorted(PROGRAMS)
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("part", range(8))
+def test_nvrtc_and_cpu_cores_agree(part: int) -> None:
+    for name in NAMES[part::8]:
+        is_taken, source = PROGRAMS[name]
+        try:
+            RawKernel(source, "k").compile_for("compute_90")
+        except CompileError:
+            assert not is_taken, name
+        else:
+            assert is_taken, name
+        parts = RawSource(source, "code").host_parts
+        if name not in (*CONDITIONAL, "name device"):
+            assert bool(parts) == (not is_taken), (name, parts)
+
+
+@pytest.mark.parametrize("name", [*CONDITIONAL, "name device"])
+def test_what_compiling_decides(name: str) -> None:
+    is_taken, source = PROGRAMS[name]
+    kernel = RawKernel(source, "k")
+    if is_taken:
+        kernel.compile(backend="host")
+        return
+    with pytest.raises(CompileError):
+        kernel.compile(backend="host")
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("option", ["-default-device", "--device-as-default-execution-space"])
+def test_the_option_makes_functions_and_variables_the_device_s_also_by_nvrtc(option: str) -> None:
+    source = (
+        "float shift = 1; struct S { float v; float get() { return v; } };\n"
+        "float twice(float x) { auto f = [](auto v) { return 2 * v; }; return f(x); }\n"
+        "__global__ void k(float* x) { S s{x[0]}; x[0] = twice(s.get()) + shift; }\n"
+    )
+    with pytest.raises(CompileError, match="'shift' is a variable of the host"):
+        RawKernel(source, "k").compile(backend="host")
+    kernel = RawKernel(source, "k", (option,))
+    x = np.full(1, 3, np.float32)
+    kernel(1, 1, (x,))
+    assert x[0] == 7
+    kernel.compile_for("sm_90")
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("declared", "option"), [
+    ("__int128 a = 5; x[0] = int(a)", "--device-int128"),
+    ("struct { int v; } s = {.v = 5}; x[0] = s.v", "--std=c++20"),
+])  # fmt: skip
+def test_options_for_extensions_also_by_nvrtc(declared: str, option: str) -> None:
+    kernel = RawKernel(f"__global__ void k(float* x) {{ {declared}; }}", "k", (option,))
+    x = np.zeros(1, np.float32)
+    kernel(1, 1, (x,))
+    assert x[0] == 5
+    kernel.compile_for("sm_90")

@@ -15,7 +15,7 @@ from kerneltk.backends.base import capabilities_of
 from kerneltk.jit.compile import PassContext
 
 from ..sampling import but_for
-from .numbers_differences import DIFFERENCES, RAISED
+from .numbers_differences import DIFFERENCES
 from .numbers_table import (
     COMPLEX,
     DTYPES,
@@ -143,6 +143,4 @@ def test_the_page_shows_every_difference() -> None:
     page = re.sub(r"\s+", " ", PAGE.read_text())
     for difference in DIFFERENCES:
         assert f"| {difference.title} |" in page
-        assert difference.reason in page
-    assert RAISED in page
     assert f"{len(functions())} functions and operators" in page

@@ -12,7 +12,7 @@ import kerneltk
 from kerneltk.errors import LaunchError
 
 from .ptx_table import ROWS, Row, source
-from .raw_support import KERNELS, launch_with_copies
+from .raw_support import launch, library
 from .support import Array
 
 WIDTHS = {"r": 32, "l": 64, "h": 16, "f": 32, "d": 64}
@@ -34,16 +34,6 @@ def operands() -> tuple[Array, Array, Array]:
 @cache
 def rows_module() -> Any:
     return kerneltk.RawModule(code="#include <cstring>\n" + source())
-
-
-@cache
-def module() -> Any:
-    return kerneltk.load(KERNELS / "libraries" / "ptx.cu")
-
-
-def launch(backend: Any, kernel: str, grid: int, block: int, *arguments: Any) -> None:
-    """Launch a kernel and bring its arrays' contents back."""
-    launch_with_copies(backend, module().get_function(kernel), grid, block, *arguments)
 
 
 def differs(row: Row, found: int, wanted: int) -> bool:
@@ -84,13 +74,13 @@ def test_instructions(backend: Any) -> None:
 
 def test_instructions_compile_for_gpus() -> None:
     assert rows_module().compile_for("sm_90").code
-    assert module().compile_for("sm_90").code
+    assert library("ptx").compile_for("sm_90").code
 
 
 @pytest.mark.exhaustive
 def test_where_a_thread_is(backend: Any) -> None:
     out = np.zeros((2, 96, 8), "u4")
-    launch(backend, "special_registers", 2, 96, out)
+    launch(backend, library("ptx"), "special_registers", 2, 96, out)
     lane = np.arange(96) % 32
     for block in range(2):
         wanted = [
@@ -104,7 +94,7 @@ def test_memory(backend: Any) -> None:
     x = np.arange(1, 257, dtype="f4")
     narrow = np.array([-1, 200], "i2")
     out, extended = np.zeros((3, 256), "f4"), np.zeros(4, "i4")
-    launch(backend, "memory", 1, 64, x, narrow, out, extended)
+    launch(backend, library("ptx"), "memory", 1, 64, x, narrow, out, extended)
     np.testing.assert_array_equal(out[0], x * 2)
     np.testing.assert_array_equal(out[1], x[::-1])
     np.testing.assert_array_equal(
@@ -115,14 +105,14 @@ def test_memory(backend: Any) -> None:
 
 def test_atomics(backend: Any) -> None:
     words, total = np.array([0, 5, 2**32 - 1, 0, 7], "u4"), np.zeros(1, "f4")
-    launch(backend, "atomics", 2, 64, words, total)
+    launch(backend, library("ptx"), "atomics", 2, 64, words, total)
     assert words.tolist() == [128, 127 + 0, 0, 2**32 - 1, 99]
     assert total[0] == 64
 
 
 def test_warps(backend: Any) -> None:
     out = np.zeros((9, 32), "u4")
-    launch(backend, "warps", 1, 32, out)
+    launch(backend, library("ptx"), "warps", 1, 32, out)
     lane = np.arange(32)
     odd = sum(1 << k for k in range(1, 32, 2))
     third = [sum(1 << k for k in range(32) if k % 3 == r) for r in range(3)]
@@ -137,14 +127,14 @@ def test_warps(backend: Any) -> None:
 
 def test_barriers_of_some_threads(backend: Any) -> None:
     out = np.zeros(128, "i4")
-    launch(backend, "barriers", 1, 128, out, 20)
+    launch(backend, library("ptx"), "barriers", 1, 128, out, 20)
     consumed = [sum(100 * step + k for step in range(20)) for k in range(64)]
     assert out[64:].tolist() == consumed
 
 
 def test_operands(backend: Any) -> None:
     x, out = np.arange(128, dtype="u4"), np.zeros((4, 32), "u4")
-    launch(backend, "operands", 1, 32, x, out)
+    launch(backend, library("ptx"), "operands", 1, 32, x, out)
     lane = np.arange(32)
     copied = lane % 2 == 0
     half = lane % 4 == 1  # the rest is zero
@@ -157,14 +147,14 @@ def test_operands(backend: Any) -> None:
 
 def test_barriers_count_whole_warps(backend: Any) -> None:
     out = np.zeros(48, "i4")
-    launch(backend, "partial_warp", 1, 48, out)
+    launch(backend, library("ptx"), "partial_warp", 1, 48, out)
     np.testing.assert_array_equal(out, 2 * np.arange(48))
 
 
 def test_barriers_begin_anew_with_each_block(backend: Any) -> None:
     out = np.zeros((3, 32), "i4")
-    launch(backend, "late_arrivals", 3, 64, out, 0)
-    launch(backend, "late_arrivals", 3, 64, out, 1)
+    launch(backend, library("ptx"), "late_arrivals", 3, 64, out, 0)
+    launch(backend, library("ptx"), "late_arrivals", 3, 64, out, 1)
     np.testing.assert_array_equal(out, np.tile(np.arange(32, 64), (3, 1)))
 
 
@@ -199,24 +189,5 @@ def test_products_of_matrices(backend: Any, kind: str) -> None:
     b = random.integers(-8, 8, (depth, 8)).astype("i4")
     c = random.integers(-99, 99, (16, 8)).astype("i4")
     d = np.zeros_like(c)
-    launch(backend, f"mma_{kind}", 1, 32, a, b, c, d)
+    launch(backend, library("ptx"), f"mma_{kind}", 1, 32, a, b, c, d)
     np.testing.assert_array_equal(d, a @ b + c)
-
-
-@pytest.mark.exhaustive
-def test_what_is_refused_is_named() -> None:
-    code = (
-        '__global__ void f(unsigned* o)\n{\n    o[1] = 3;\n    if (o[0])\n        asm volatile("'
-        'mov.u32 %0, %laneid;\\n\\twgmma.fence.sync.aligned;" : "=r"(o[0]));\n}\n'
-    )
-    kernel = kerneltk.RawKernel(code, "f")
-    out = np.zeros(2, "u4")
-    kernel(1, 1, (out,))
-    assert out.tolist() == [0, 3]
-    out[0] = 1
-    with pytest.raises(LaunchError) as caught:
-        kernel(1, 1, (out,))
-    assert str(caught.value) == (
-        "In kernel 'f', block (0, 0, 0), thread (0, 0, 0): the PTX instruction "
-        "'wgmma.fence.sync.aligned' runs on GPUs only (code:5)."
-    )

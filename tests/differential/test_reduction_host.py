@@ -6,8 +6,8 @@ import copy
 import ctypes
 import itertools
 import random
-import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -15,19 +15,17 @@ import numpy as np
 import pytest
 
 from kerneltk import ReductionKernel
-from kerneltk.backends.base import QUIET
 from kerneltk.backends.host import runtime
 from kerneltk.core.artifacts import TranslationUnit
-from kerneltk.launch import compiled
 from kerneltk.launch.loops import KeptLaunches
 from kerneltk.schedule import reduction_cpu
 from kerneltk.schedule.reduction_cpu import HostReductionSchedule
 from tests.sampling import one_in
 
 from ..joint_units import JointCases
-from ..sampling import parameters, thinned
+from ..sampling import parameters, sample
 from ..unit.schedule.test_reduction import ON_HOST
-from .reduction_cases import ARGMIN, CASES, ReductionCase
+from .reduction_cases import ARGMIN, CASES, SQUARES, SUM, ReductionCase
 from .support import Array
 from .test_reduction import check, units_of, ways
 
@@ -35,20 +33,6 @@ SAMPLE = 6  # of the cases of all backends, every so many
 
 Launch = Callable[[int, int, int, int, int], int]
 
-SUM = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "total")
-SQUARES = ReductionKernel("T x", "T y", "x * x", "a + b", "y = a", "0", "squares")
-LEAST = ReductionKernel("T x", "T y", "x", "a < b ? a : b", "y = a", None, "least")
-WELFORD = ReductionKernel(
-    "T x",
-    "T y",
-    "{1, x, 0}",
-    "{a.n + b.n, a.m + (b.m - a.m) * b.n / (a.n + b.n),"
-    " a.s + b.s + (b.m - a.m) * (b.m - a.m) * a.n * b.n / (a.n + b.n)}",
-    "y = a.s / a.n",
-    None,
-    "variance",
-    reduce_type="double n, double m, double s",
-)
 # Shapes and axes of every strategy, each divided into several work items.
 WORK: dict[str, tuple[tuple[int, ...], int | tuple[int, ...] | None]] = {
     "all": ((1_000_003,), None),
@@ -96,11 +80,8 @@ def one_by_one(function: int, args: int, total: int, grain: int, threads: int) -
         for item in range(first, min(first + share, total)):
             call_function(function, args, item, item + 1)
 
-    workers = [threading.Thread(target=work, args=(k * share,)) for k in range(4)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(0, 4 * share, share)))
     return 0
 
 
@@ -124,9 +105,7 @@ def bits(kernel: ReductionKernel, x: Array, axis: Any) -> list[bytes]:
 
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("work", WORK)
-@pytest.mark.parametrize(
-    "kernel", one_in(4, [WELFORD, SUM, LEAST, ARGMIN]), ids=lambda kernel: kernel.name
-)
+@pytest.mark.parametrize("kernel", one_in(2, [SUM, ARGMIN]), ids=lambda kernel: kernel.name)
 def test_same_bits_in_any_order(
     monkeypatch: pytest.MonkeyPatch, kernel: ReductionKernel, work: str
 ) -> None:
@@ -155,42 +134,6 @@ def test_work_has_every_strategy(monkeypatch: pytest.MonkeyPatch) -> None:
     assert seen == set(ON_HOST)
 
 
-@pytest.mark.one_in(4)
-@pytest.mark.parametrize("work", WORK)
-def test_work_is_divided(monkeypatch: pytest.MonkeyPatch, work: str) -> None:
-    launch, calls = runtime.launch, []
-
-    def counted(function: int, args: int, total: int, grain: int, threads: int) -> int:
-        calls.append((total, grain))
-        return launch(function, args, total, grain, threads)
-
-    monkeypatch.setattr(runtime, "launch", counted)
-    monkeypatch.setattr(compiled, "launcher_class", lambda: None)  # the others need no Python
-    shape, axis = WORK[work]
-    bits(SUM, numbers(shape), axis)
-    ((total, grain),) = calls
-    assert total >= 4 * (grain & ~QUIET)
-
-
-def test_launches_at_the_same_time() -> None:
-    kernel = copy.copy(SUM)
-    arrays = [numbers((700_001,)) + k for k in range(6)]
-    wanted = [kernel(x) for x in arrays]
-    found: list[list[Any]] = [[] for _ in arrays]
-
-    def work(k: int) -> None:
-        for _ in range(20):
-            found[k].append(kernel(arrays[k]))
-
-    workers = [threading.Thread(target=work, args=(k,)) for k in range(len(arrays))]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    for values, value in zip(found, wanted, strict=True):
-        assert values == [value] * 20
-
-
 # -- what large arrays meet, with small ones ------------------------------------------------------
 
 
@@ -214,7 +157,7 @@ def units_in_small_parts(case: ReductionCase, backend: Any) -> dict[str, Transla
     return {way: unit for way, unit in units.items() if way == ways(case)[0]}
 
 
-SAMPLES = thinned(thinned((list(CASES[:: 2 * SAMPLE]), list(CASES[SAMPLE :: 2 * SAMPLE]))))
+SAMPLES = sample(CASES[::SAMPLE], 9)
 IN_SMALL_PARTS = JointCases(SAMPLES, units_in_small_parts)
 
 
@@ -229,17 +172,6 @@ def test_case_in_small_parts(backend: Any, case: ReductionCase, once: Any) -> No
 
 
 # -- the memory of a launch ------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("work", WORK)
-def test_memory_is_used_again(work: str) -> None:
-    shape, axis = WORK[work]
-    x = numbers(shape)
-    kernel = copy.copy(SUM)
-    first = kernel(x, axis=axis)
-    np.testing.assert_allclose(first, x.sum(axis, dtype="f8"), rtol=1e-4, atol=1e-3)
-    kernel(-x, axis=axis)
-    np.testing.assert_array_equal(kernel(x, axis=axis), first, strict=True)
 
 
 ALIGNED = """
@@ -259,45 +191,6 @@ struct counted {
 """
 
 
-@pytest.mark.one_in(4)
-@pytest.mark.parametrize("work", WORK)
-@pytest.mark.parametrize("identity", one_in(2, ["aligned_sum(0)", None]))
-def test_totals_of_wide_alignment(work: str, identity: str | None) -> None:
-    kernel = ReductionKernel(
-        "T x", "T y", "aligned_sum(x)", "aligned_sum(a.total + b.total)", "y = a.total",
-        identity, "aligned", reduce_type="aligned_sum", preamble=ALIGNED,
-    )  # fmt: skip
-    shape, axis = WORK[work]
-    x = (numbers(shape, "f8") * 100).round()
-    np.testing.assert_array_equal(kernel(x, axis=axis), x.sum(axis), strict=True)
-
-
-@pytest.mark.one_in(4)
-@pytest.mark.parametrize("work", WORK)
-@pytest.mark.parametrize("identity", one_in(2, ["counted(0, 0)", None]))
-def test_totals_that_cannot_be_assigned(work: str, identity: str | None) -> None:
-    kernel = ReductionKernel(
-        "T x", "T y, int64 n", "counted(1, x)", "counted(a.count + b.count, a.total + b.total)",
-        "y = a.total; n = a.count", identity, "uncopied", reduce_type="counted", preamble=UNCOPIED,
-    )  # fmt: skip
-    shape, axis = WORK[work]
-    x = (numbers(shape, "f8") * 100).round()
-    y, n = kernel(x, axis=axis)
-    np.testing.assert_array_equal(y, x.sum(axis), strict=True)
-    np.testing.assert_array_equal(n, np.full(y.shape, x.size // y.size))
-
-
-@pytest.mark.exhaustive
-def test_totals_of_an_odd_size_side_by_side() -> None:
-    kernel = ReductionKernel(
-        "T x", "T y", "{x, 2 * x, 3 * x}", "{a.u + b.u, a.v + b.v, a.w + b.w}",
-        "y = a.w - a.v - a.u + a.u", "{0, 0, 0}", "odd",
-        reduce_type="float u, float v, float w",
-    )  # fmt: skip
-    x = (numbers((70, 3001)) * 10).round()
-    np.testing.assert_array_equal(kernel(x, axis=0), x.sum(0), strict=True)
-
-
 # -- accuracy --------------------------------------------------------------------------------------
 
 
@@ -307,21 +200,28 @@ def error(found: Array, exact: Array) -> float:
 
 
 @pytest.mark.one_in(4)
-@pytest.mark.parametrize(
-    ("shape", "axis"),
-    [
-        ((3000, 1000), 1),
-        ((1000, 3000), 1),
-        ((40, 100_000), 1),
-        ((100_000, 64), 1),
-        ((20_000, 130), 1),
-        ((1000, 3000), 0),
-        ((300_000, 10), 0),
-        ((300_000, 4), 0),
-        ((40, 200, 300), (0, 2)),
-        ((40, 3000, 30), 1),
-    ],
-)
+@pytest.mark.parametrize("work", WORK)
+@pytest.mark.parametrize("identity", one_in(2, [True, False]))
+@pytest.mark.parametrize(("map_", "reduce", "initial", "type_", "preamble"), [
+    ("aligned_sum(x)", "aligned_sum(a.total + b.total)", "aligned_sum(0)", "aligned_sum", ALIGNED),
+    ("counted(1, x)", "counted(a.count + b.count, a.total + b.total)", "counted(0, 0)", "counted",
+     UNCOPIED),
+])  # fmt: skip
+def test_accumulators_of_wide_alignment_or_that_cannot_be_assigned(
+    work: str, identity: bool, map_: str, reduce: str, initial: str, type_: str, preamble: str
+) -> None:
+    kernel = ReductionKernel("T x", "T y", map_, reduce, "y = a.total",
+        initial if identity else None, type_, type_, preamble=preamble)  # fmt: skip
+    shape, axis = WORK[work]
+    x = (numbers(shape, "f8") * 100).round()
+    np.testing.assert_array_equal(kernel(x, axis=axis), x.sum(axis), strict=True)
+
+
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize(("shape", "axis"), [
+    ((3000, 1000), 1), ((40, 100_000), 1), ((100_000, 64), 1), ((1000, 3000), 0),
+    ((300_000, 4), 0), ((40, 200, 300), (0, 2)), ((40, 3000, 30), 1),
+])  # fmt: skip
 @pytest.mark.parametrize("kernel", one_in(2, [SUM, SQUARES]), ids=lambda kernel: kernel.name)
 def test_sums_are_as_accurate_as_pairwise_ones(
     kernel: ReductionKernel, shape: tuple[int, ...], axis: Any
@@ -331,9 +231,8 @@ def test_sums_are_as_accurate_as_pairwise_ones(
     exact = elements.sum(axis, dtype="f8")
     # NumPy sums pairwise along an axis whose elements lie next to each other.
     axes = axis if isinstance(axis, tuple) else (axis,)
-    kept = [k for k in range(x.ndim) if k not in axes]
-    rows = np.ascontiguousarray(elements.transpose(*kept, *axes)).reshape(exact.size, -1)
-    pairwise = error(rows.sum(1).reshape(exact.shape), exact)
+    rows = np.moveaxis(elements, axes, range(-len(axes), 0)).reshape(exact.size, -1)
+    pairwise = error(np.ascontiguousarray(rows).sum(1).reshape(exact.shape), exact)
     # The result's own rounding is a part of both, and chance where outputs are few.
     assert error(kernel(x, axis=axis), exact) <= 1.5 * max(pairwise, 5e-8)
 
@@ -345,5 +244,4 @@ def test_equal_numbers(value: float) -> None:
     exact = float(x[0]) * x.size
     pairwise = abs(float(x.sum()) - exact)
     assert abs(float(SUM(x)) - exact) <= max(2 * pairwise, 4e-6 * exact)
-    turned = x.reshape(2_500_000, 4)
-    np.testing.assert_allclose(SUM(turned, axis=0), exact / 4, rtol=4e-6)
+    np.testing.assert_allclose(SUM(x.reshape(-1, 4), axis=0), exact / 4, rtol=4e-6)

@@ -150,16 +150,3 @@ def test_several_rows_of_a_thread(dtype: str, length: int, rows: int) -> None:
     kernel = kerneltk.RawKernel(code, "twice", ("-std=c++17", "-default-device"), checks=False)
     values = np.random.default_rng(3).integers(-3, 4, (64, length)).astype(dtype)
     _compare(kernel, schedule.size(1, length, 64), values, 64)
-
-
-@pytest.mark.parametrize("rows", [66, 81])
-def test_nothing_around_the_rows_is_read(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KERNELTK_HOST_DEBUG", "memory")
-    schedule = RowPlanner(False, 8, Sizes((1,), (), 8, 8, 1))(rows, 3)
-    assert schedule is not None
-    kernel, threads = _kernel("int8", schedule), schedule.size(rows, 3, 0)
-    for begin in range(5):
-        x = np.ones(begin + rows * 3, np.int8)[begin:].reshape(rows, 3)
-        totals = np.zeros(rows)
-        kernel((1,), (256,), (x, x, totals, threads, rows, 3, False, 3, 1, 3, 1))
-        np.testing.assert_array_equal(x, 5)

@@ -41,6 +41,11 @@ __global__ void sample2(cudaTextureObject_t t, const float3* x, T* y, int n) {
     if (AT < n) tex2D(&y[AT], t, x[AT].x, x[AT].y);
 }
 template <class T>
+__global__ void levels2(cudaTextureObject_t t, const float3* x, T* y, int n) {
+    if (AT < n) y[2 * AT] = tex2DLod<T>(t, x[AT].x, x[AT].y, 0.0f);
+    if (AT < n) y[2 * AT + 1] = tex2DGrad<T>(t, x[AT].x, x[AT].y, float2(), float2());
+}
+template <class T>
 __global__ void sample3(cudaTextureObject_t t, const float3* x, T* y, int n) {
     if (AT < n) y[AT] = tex3D<T>(t, x[AT].x, x[AT].y, x[AT].z);
 }
@@ -60,7 +65,7 @@ __global__ void gather(cudaTextureObject_t t, const float3* x, T* y, int channel
 NAMES = [
     *(f"sample{len(shape)}<{TYPES[dtype]}{channels}>" for dtype, shape, channels in INTEGERS),
     *(f"sample{axes}<float{channels}>" for axes in (1, 2, 3) for channels in (1, 2, 4)),
-    *("fetch1<float1>", "fetch1<float2>", "fetch1<uint1>", "gather<float4>"),
+    *("fetch1<float1>", "fetch1<float2>", "fetch1<uint1>", "gather<float4>", "levels2<float1>"),
     *("layered1<float2>", "layered2<float1>", "layered2<uchar4>"),
 ]
 

@@ -43,14 +43,6 @@ def saxpy(x, a, y):
         y[i] = a * x[i] + y[i]
 
 
-@program(f32(9, 9), f32(9, 9))
-def stencil(x, y):
-    row, column = jit.grid(2)
-    if 0 < row < x.shape[0] - 1 and column < x.shape[1]:
-        y[row, column] = 0.25 * (x[row - 1, column] + x[row + 1, column])
-        y[row, column] += x[row, column - 1] / 2
-
-
 @program(f32(9, 9), f32(9, 9), mode="cuda")
 def transpose(x, y):
     tile = jit.shared_memory(np.float32, (16, 17))
@@ -91,19 +83,6 @@ def warp_sums(x, votes, y):
     if jit.laneid() == 0:
         votes[i // 32] = jit.popc(jit.ballot_sync(0xFFFFFFFF, value > 0))
         y[i] = value
-
-
-@program(np.zeros(9, np.int64), i32(9))
-def collatz(x, steps):
-    i = jit.grid(1)
-    n = x[i]
-    for k in range(1000):
-        if n <= 1:
-            steps[i] = k
-            break
-        n = n // 2 if n % 2 == 0 else 3 * n + 1
-    else:
-        steps[i] = -1
 
 
 def _horner(coefficients, x):

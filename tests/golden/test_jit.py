@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import re
 from collections import Counter
@@ -13,18 +12,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kerneltk import jit, pipeline
+from kerneltk import pipeline
 from kerneltk.backends.base import capabilities_of
-from kerneltk.cache.store import Cache
 from kerneltk.jit import compile as middle
 from kerneltk.jit import ir
-from kerneltk.jit.compile import PASSES, PassContext  # without what verifies each in the tests
+from kerneltk.jit.compile import PassContext  # without what verifies each in the tests
 from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, number
 from kerneltk.jit.launch.marshalling import type_of
-from kerneltk.jit.lowering import program as lowering
 from tests.ir_printer import show
-from tests.ir_verifier import VERIFICATION, IrError, verify
-from tests.unit.cache.stages import set_cache
+from tests.ir_verifier import IrError, verify
 
 from .jit_kernels import TABLE
 
@@ -207,56 +203,3 @@ def test_planted_faults_are_found() -> None:
     assert not missed, f"{len(missed)} of {planted_faults.total()}:\n" + "\n".join(missed[:3])
     assert len(planted_faults) >= 28
     assert planted_faults.total() > 1000
-
-
-# -- faults of the passes -------------------------------------------------------------------------
-
-STAGES = ["lowering", *(each.name for each in PASSES)]
-
-
-def with_a_fault(made: ir.Program) -> ir.Program:
-    """A program with the first operation of each function broken."""
-    return ir.Program(tuple(next((b for _, b in broken_functions(f)), f) for f in made.functions))
-
-
-def plant(monkeypatch: pytest.MonkeyPatch, stage: str) -> None:
-    """Make a stage break what it makes, and verify behind the last one."""
-    passes = [
-        each._replace(run=lambda *given, own=each.run: with_a_fault(own(*given)))
-        if each.name == stage
-        else each
-        for each in PASSES
-    ]
-    monkeypatch.setattr(middle, "PASSES", [*passes, VERIFICATION])
-    nothing = Cache(None)  # which another stage's test has put nothing into
-    set_cache(monkeypatch, "analysis", nothing)
-    if stage == "lowering":
-        own = lowering.lower_program
-        faulty = lambda *given, **named: with_a_fault(own(*given, **named))  # noqa: E731
-        monkeypatch.setattr(lowering, "lower_program", faulty)
-
-
-@pytest.mark.parametrize("stage", STAGES)
-@pytest.mark.parametrize("name", ["block_sum", "saxpy"])
-def test_a_fault_of_any_pass_is_found(
-    monkeypatch: pytest.MonkeyPatch, name: str, stage: str
-) -> None:
-    plant(monkeypatch, stage)
-    with pytest.raises(IrError):
-        program_of(name, "host" if stage == "barrier fission" else "cuda")
-
-
-@pytest.mark.parametrize("stage", STAGES)
-def test_a_fault_is_found_in_a_kernel_of_elements(
-    monkeypatch: pytest.MonkeyPatch, stage: str
-) -> None:
-    plant(monkeypatch, stage)
-    horner_kernel = jit.kernel(horner)
-    context = PassContext(capabilities_of("cuda"), of_elements=True)
-    applies = stage == "lowering" or any(e.name == stage and e.applies(context) for e in PASSES)
-    with pytest.raises(IrError) if applies else contextlib.nullcontext():
-        horner_kernel._specialized((np.ones(3),), (), backend=capabilities_of("cuda"))
-
-
-def horner(x):  # type: ignore[no-untyped-def]
-    return (x * 0.5 + 1) * x + 2

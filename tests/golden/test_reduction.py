@@ -17,6 +17,7 @@ from ..unit.schedule.test_reduction import ON_CUDA, ON_HOST
 make = ArraySpec.make
 
 SUM = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "total")
+ADD_TO = ReductionKernel("T x", "T y", "x", "a + b", "y += a", "0", "add_to")
 SCALED_SUM = ReductionKernel(
     "T x, float32 c", "T y", "x * c", "a + b", "y += a; // on top\\", "0 * c // none",
     "scaled_total",
@@ -103,6 +104,13 @@ CUDA = {
         SUM, (make("i1", (31, 12, 333, 4099)),), ("fetch_shifted", "_kt_first_own"),
         {"axis": (0, 1)}, (make("i1", (31, 12, 333, 4101)),),
     ),
+    "columns_folded": Text(
+        SUM, (make("u1", (9000, 50)),), ("_kt_flat",), {"axis": 0}, (make("u1", (9024, 50)),),
+    ),
+    "columns_added_to": Text(
+        ADD_TO, (make("u1", (21, 83), offset=1), make("u1", 83, offset=3)),
+        ("if (_kt_v >= _kt_first_own)",), {"axis": 0},
+    ),
     "rows_of_bytes": Text(
         SUM, (make("i1", (100, 12, 31, 333)),), ("fetch_shifted", "_kt_left"), {"axis": (0, 3)},
         (make("i1", (100, 12, 31, 335)),),
@@ -150,6 +158,10 @@ HOST = {
         SUM, (make("f4", (10**5, 4)),), ("_kt_r < 4",), {"axis": 1}, (make("f4", (10**5 + 64, 4)),),
     ),
     "row_blocked": Text(SUM, (make("f4", (10**6, 3)),), ("end_blocked",), {"axis": 0}),
+    "apart_shared": Text(
+        SUM, (make("f4", (37, 200, 41, 50)),), ("_kt_rest % _kt_a._kt_reduction[1]",),
+        {"axis": (0, 1, 3)},
+    ),
     "fields": Text(
         ARGMAX, (make("f4", (1000, 1000)),), ("totals_of<_type_reduce", "row_totals"),
         {"axis": 1},

@@ -27,28 +27,3 @@ extern "C" __global__ void halve_until_done(int* values, int* rounds)
     values[i] = value;
     if (threadIdx.x == 0) rounds[blockIdx.x] = round;
 }
-
-// Bubble sort with neighbours in turn; a block of 2-D shape; stops when nothing was swapped.
-extern "C" __global__ void odd_even_sort(unsigned short* data, int n)
-{
-    extern __shared__ unsigned short items[];
-    const int t = threadIdx.y * blockDim.x + threadIdx.x;
-    unsigned short* row = data + blockIdx.x * n;
-    if (t < n) items[t] = row[t];
-    int quiet = 0;
-    int phase = 0;
-    while (quiet < 2) {
-        const int left = 2 * t + phase;
-        int swapped = 0;
-        __syncthreads();
-        if (left + 1 < n && items[left] > items[left + 1]) {
-            const unsigned short held = items[left];
-            items[left] = items[left + 1];
-            items[left + 1] = held;
-            swapped = 1;
-        }
-        quiet = __syncthreads_or(swapped) ? 0 : quiet + 1;
-        phase ^= 1;
-    }
-    if (t < n) row[t] = items[t];
-}

@@ -15,24 +15,3 @@ extern "C" __global__ void histogram_shared(const unsigned char* data, unsigned 
         if (local[b] != 0) atomicAdd(bins + b, local[b]);
     }
 }
-
-// Bins of equal width over [low, high); values outside of it are counted in outside[0].
-extern "C" __global__ void histogram_float(const float* data, int n, float low, float high,
-                                           int bin_count, int* bins, int* outside)
-{
-    extern __shared__ int counts[];
-    for (int b = threadIdx.x; b <= bin_count; b += blockDim.x) counts[b] = 0;
-    __syncthreads();
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) {
-        const float value = data[i];
-        if (!(value >= low && value < high)) {
-            atomicAdd(&counts[bin_count], 1);
-            continue;
-        }
-        const int bin = static_cast<int>((value - low) / (high - low) * bin_count);
-        atomicAdd(&counts[bin], 1);
-    }
-    __syncthreads();
-    for (int b = threadIdx.x; b < bin_count; b += blockDim.x) atomicAdd(&bins[b], counts[b]);
-    if (threadIdx.x == 0) atomicAdd(outside, counts[bin_count]);
-}

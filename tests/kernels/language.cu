@@ -1,82 +1,10 @@
 // What C++ has: control flow, structs, unions, classes, recursion, many types.
 
-extern "C" __global__ void classify_letters(const char* text, int* kinds, int n)
-{
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n) return;
-    int kind = 0;
-    switch (text[i]) {
-        case 'a':
-        case 'e':
-        case 'i':
-        case 'o':
-        case 'u':
-            kind += 10;
-            [[fallthrough]];
-        case 'y':
-            kind += 1;
-            break;
-        case ' ':
-            kind = -1;
-            break;
-        default:
-            kind = text[i] >= 'a' && text[i] <= 'z' ? 2 : 3;
-    }
-    kinds[i] = kind;
-}
-
-// The first pair of places with the given sum, found by nested loops that are left by goto.
-extern "C" __global__ void find_pair(const int* rows, int* found, int columns, int wanted)
-{
-    const int row = blockIdx.x * blockDim.x + threadIdx.x;
-    const int* values = rows + row * columns;
-    int a = 0;
-    int b = 0;
-    for (a = 0; a < columns; ++a) {
-        for (b = a + 1; b < columns; ++b) {
-            if (values[a] + values[b] == wanted) goto done;
-        }
-    }
-    a = b = -1;
-done:
-    found[2 * row] = a;
-    found[2 * row + 1] = b;
-}
-
-extern "C" __global__ void digits(unsigned long long* numbers, int* counts, int n)
-{
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n) return;
-    unsigned long long rest = numbers[i];
-    unsigned long long reversed = 0;
-    int count = 0;
-    do {
-        reversed = reversed * 10 + rest % 10;
-        rest /= 10;
-        ++count;
-    } while (rest != 0);
-    numbers[i] = reversed;
-    counts[i] = count;
-}
-
 union Word {
     unsigned int whole;
     unsigned short halves[2];
     unsigned char bytes[4];
 };
-
-extern "C" __global__ void swap_ends(const unsigned int* in, unsigned int* out,
-                                     unsigned short* halves, int n)
-{
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n) return;
-    Word word;
-    word.whole = in[i];
-    halves[i] = word.halves[1];
-    Word swapped;
-    for (int k = 0; k < 4; ++k) swapped.bytes[k] = word.bytes[3 - k];
-    out[i] = swapped.whole;
-}
 
 struct Box {
     float low[3];
@@ -190,42 +118,6 @@ extern "C" __global__ void recursion(const int* a, const int* b, int* divisors,
     values[i] = ackermann(2, static_cast<unsigned int>(i % 6));
 }
 
-// Number of ways to place n queens whose first one stands in a given column; a stack of its own.
-extern "C" __global__ void queens(unsigned int* solutions, int n)
-{
-    const int first = blockIdx.x * blockDim.x + threadIdx.x;
-    if (first >= n) return;
-    unsigned int free_columns[16], left[16], right[16], used[16];
-    const unsigned int board = (1u << n) - 1;
-    unsigned int count = 0;
-    int row = 1;
-    used[0] = 1u << first;
-    left[1] = used[0] << 1;
-    right[1] = used[0] >> 1;
-    used[1] = used[0];
-    free_columns[1] = board & ~(used[1] | left[1] | right[1]);
-    while (row > 0) {
-        if (row == n) {
-            ++count;
-            --row;
-            continue;
-        }
-        if (free_columns[row] == 0) {
-            --row;
-            continue;
-        }
-        const unsigned int bit = free_columns[row] & (0u - free_columns[row]);
-        free_columns[row] ^= bit;
-        const int next = row + 1;
-        used[next] = used[row] | bit;
-        left[next] = (left[row] | bit) << 1;
-        right[next] = (right[row] | bit) >> 1;
-        free_columns[next] = board & ~(used[next] | left[next] | right[next]);
-        row = next;
-    }
-    solutions[first] = count;
-}
-
 // Objects of classes with virtual functions, made by the kernel itself.
 class Shape {
 public:
@@ -270,30 +162,6 @@ typedef int (*Operation)(int, int);
 __device__ int plus(int a, int b) { return a + b; }
 __device__ int minus(int a, int b) { return a - b; }
 __device__ int times(int a, int b) { return a * b; }
-
-extern "C" __global__ void calculator(const char* operators, const int* x, const int* y, int* out,
-                                      int n)
-{
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n) return;
-    const Operation table[] = {plus, minus, times};
-    const int which = operators[i] == '+' ? 0 : operators[i] == '-' ? 1 : 2;
-    out[i] = table[which](x[i], y[i]);
-}
-
-// Pointers into pointers: rows by way of a local table, references, ternaries, comma.
-extern "C" __global__ void swap_rows(double* matrix, int columns)
-{
-    double* rows[2] = {matrix, matrix + columns};
-    for (int k = threadIdx.x, step = blockDim.x; k < columns; k += step) {
-        double& upper = rows[0][k];
-        double& lower = rows[1][k];
-        const double held = upper;
-        upper = lower;
-        lower = held;
-        (k % 2 ? upper : lower) += 0.5;
-    }
-}
 
 // Offsets beyond what 32 bits hold, brought back into the array.
 extern "C" __global__ void wide_offsets(const unsigned char* data, long long period,

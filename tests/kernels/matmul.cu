@@ -26,37 +26,3 @@ __global__ void matmul_tiled(const T* a, const T* b, T* c, int m, int n, int k)
         c[row * n + column] = sum;
     }
 }
-
-// Every thread computes a column of four results from registers.
-extern "C" __global__ void __launch_bounds__(128)
-matmul_registers(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c,
-                 int n)
-{
-    constexpr int WIDTH = 32;
-    constexpr int DEPTH = 4;
-    __shared__ float a_tile[16][WIDTH];
-    __shared__ float b_tile[WIDTH][WIDTH];
-    const int column = blockIdx.x * WIDTH + threadIdx.x;
-    const int row = blockIdx.y * 16;
-    float sums[DEPTH] = {};
-
-    for (int start = 0; start < n; start += WIDTH) {
-        for (int y = threadIdx.y; y < WIDTH; y += 4) {
-            b_tile[y][threadIdx.x] = b[(start + y) * n + column];
-            if (y < 16) {
-                a_tile[y][threadIdx.x] = a[(row + y) * n + start + threadIdx.x];
-            }
-        }
-        __syncthreads();
-        for (int i = 0; i < WIDTH; ++i) {
-            float factor = b_tile[i][threadIdx.x];
-            for (int d = 0; d < DEPTH; ++d) {
-                sums[d] += a_tile[threadIdx.y * DEPTH + d][i] * factor;
-            }
-        }
-        __syncthreads();
-    }
-    for (int d = 0; d < DEPTH; ++d) {
-        c[(row + threadIdx.y * DEPTH + d) * n + column] = sums[d];
-    }
-}

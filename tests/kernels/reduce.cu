@@ -56,25 +56,6 @@ __global__ void sum_unrolled(const int* x, int* partial, int n)
     }
 }
 
-extern "C" __global__ void row_range(const long long* matrix, long long* largest,
-                                     long long* smallest, int columns)
-{
-    const long long* row = matrix + static_cast<size_t>(blockIdx.x) * columns;
-    const long long lowest = -9223372036854775807LL - 1;
-    long long high = lowest;
-    long long low_negated = lowest;
-    for (int k = threadIdx.x; k < columns; k += blockDim.x) {
-        high = row[k] > high ? row[k] : high;
-        low_negated = -row[k] > low_negated ? -row[k] : low_negated;
-    }
-    high = common::block_reduce(high, lowest, common::Max());
-    low_negated = common::block_reduce(low_negated, lowest, common::Max());
-    if (threadIdx.x == 0) {
-        largest[blockIdx.x] = high;
-        smallest[blockIdx.x] = -low_negated;
-    }
-}
-
 struct Candidate {
     float value;
     int index;

@@ -86,22 +86,3 @@ extern "C" __global__ void buckets(const short* in, int* counts, int* sums, int 
     }
     if (threadIdx.x == 0) counts[8] = static_cast<int>(seen);
 }
-
-// Shared memory that lives on from one phase of a block to the next, in a loop.
-extern "C" __global__ void ping_pong(int* data, int steps)
-{
-    __shared__ int now[64];
-    __shared__ int next[64];
-    int* from = now;
-    int* to = next;
-    const int t = threadIdx.x;
-    from[t] = data[blockIdx.x * 64 + t];
-    for (int step = 0; step < steps; ++step) {
-        __syncthreads();
-        to[t] = from[(t + 63) % 64] + 2 * from[t] - from[(t + 1) % 64];
-        int* swap = from;
-        from = to;
-        to = swap;
-    }
-    data[blockIdx.x * 64 + t] = from[t];
-}

@@ -152,19 +152,3 @@ extern "C" __global__ void count_by_leaders(const int* keys, int* counts, int n)
         atomicAdd(&counts[key], __popc(peers));
     }
 }
-
-// Positive elements to the front of the output, in any order: one atomic a warp.
-extern "C" __global__ void compact_any_order(const int* in, int* out, int* count, int n)
-{
-    const int lane = threadIdx.x & 31;
-    const int rounds = (n + blockDim.x * gridDim.x - 1) / (blockDim.x * gridDim.x);
-    for (int round = 0; round < rounds; ++round) {
-        const int i = (round * gridDim.x + blockIdx.x) * blockDim.x + threadIdx.x;
-        const bool keep = i < n && in[i] > 0;
-        const unsigned int kept = __ballot_sync(ALL, keep);
-        int start = 0;
-        if (lane == 0 && kept != 0) start = atomicAdd(count, __popc(kept));
-        start = __shfl_sync(ALL, start, 0);
-        if (keep) out[start + __popc(kept & ((1u << lane) - 1))] = in[i];
-    }
-}

@@ -38,16 +38,10 @@ def main() -> None:
     )
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--out", type=Path, help="a file for programs that differ")
-    parser.add_argument("--show", action="store_true", help="print the first program, and stop")
-    parser.add_argument("--no-shrink", action="store_true")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     os.environ["KERNELTK_CACHE_DIR"] = ""  # set before the package reads it
-    if options.show:
-        from .running import defined_program
-
-        print(defined_program(options.seed)[0].script())
-    elif options.paths:
+    if options.paths:
         sys.exit(run_paths(options))
     elif options.worker:
         work(options)
@@ -78,17 +72,15 @@ def run_paths(options: argparse.Namespace) -> int:
 
 
 def work(options: argparse.Namespace) -> None:
-    """Run programs, and write a line for each, before it and after it."""
+    """Run programs, and write a line for each."""
     from kerneltk.jit import compile as middle
     from tests.ir_verifier import verifying
 
     from .running import backend_of, defined_program, outcome_of
-    from .shrinking import shrunk
 
     middle.PASSES = tuple(map(verifying, middle.PASSES))
     backend = backend_of(options.backend)
     for seed in range(options.seed, options.seed + options.programs):
-        say({"begun": seed})
         try:
             program, wanted = defined_program(seed)
         except Exception:  # of the generator, or of the reference
@@ -97,9 +89,7 @@ def work(options: argparse.Namespace) -> None:
         outcome = outcome_of(program, wanted, backend)
         line: dict[str, Any] = {"seed": seed, "status": outcome.status, "detail": outcome.detail}
         if outcome.status != "same":
-            if not options.no_shrink:
-                program, outcome = shrunk(program, outcome, backend)
-            line.update(detail=outcome.detail, script=program.script())
+            line.update(script=program.script())
         say(line)
 
 
@@ -132,7 +122,7 @@ def batch(seeds: tuple[int, int], options: argparse.Namespace) -> Iterator[dict[
     while seed < last:
         command = [sys.executable, "-m", "tests.random_programs", "--worker"]
         command += ["--seed", str(seed), "--programs", str(last - seed)]
-        command += ["--backend", options.backend] + ["--no-shrink"] * options.no_shrink
+        command += ["--backend", options.backend]
         try:
             done = subprocess.run(
                 command, capture_output=True, text=True, timeout=SECONDS_FOR_A_BATCH
@@ -142,9 +132,8 @@ def batch(seeds: tuple[int, int], options: argparse.Namespace) -> Iterator[dict[
             output, errors, end = (error.stdout or b"").decode(), "", "took too long"
         for text in output.splitlines():
             line = json.loads(text)
-            if "status" in line:
-                yield line
-                seed = line["seed"] + 1
+            yield line
+            seed = line["seed"] + 1
         if seed < last:
             yield {"seed": seed, "status": "crashed", "detail": f"{end}\n{errors[-3000:]}"}
             seed += 1

@@ -49,7 +49,6 @@ class Generator(Expressions):
         super().__init__(rng, Semantics(self.mode), self.kind == "rawkernel")
         self.parameters: list[Parameter] = []
         self.functions: list[Function] = []
-        self.types: dict[str, str] = {}
         self.constants: dict[str, Any] = {}
         self.is_inner = False
         self.statements: list[tuple[float, Callable[[int], Statement | None]]] = [
@@ -125,8 +124,7 @@ class Generator(Expressions):
         self.scope.index = "i"
         start = rng.choice(["jit.grid(1)", "jit.grid(1)",
                             "jit.blockIdx.x * jit.blockDim.x + jit.threadIdx.x"])  # fmt: skip
-        body = [one(f"i = {start}", assigned=(("i", "int", False),))]
-        self.types["i"] = "int"
+        body = [one(f"i = {start}")]
         self.scope.variables.append(Variable("i", "int", THREADS, False))
         for source in inputs:
             if source.dtype.names is None and rng.random() < 0.6:
@@ -158,8 +156,7 @@ class Generator(Expressions):
         self.device_functions()
         body: list[Statement] = []
         if shapes == [(THREADS,)] and rng.random() < 0.3:
-            body.append(one("i = jit.index(1)", assigned=(("i", "int", False),)))
-            self.types["i"] = self.scope.index = "int"
+            body.append(one("i = jit.index(1)"))
             self.scope.index = "i"
             self.scope.variables.append(Variable("i", "int", THREADS, False))
         body += self.block(rng.randint(1, 7), 2)
@@ -202,7 +199,7 @@ class Generator(Expressions):
         if self.needs_inside:
             functions = (INSIDE, *functions)
         return Program(
-            self.seed, self.kind, self.mode, tuple(self.parameters), functions, body, self.types,
+            self.seed, self.kind, self.mode, tuple(self.parameters), functions, body,
             constants=self.constants, **options,
         )  # fmt: skip
 
@@ -230,16 +227,12 @@ class Generator(Expressions):
         The scope has what it sees beside its parameters.
         """
         names = []
-        assigned = []
         writes = vector is not None and self.rng.random() < 0.5
         for kind in kinds:
             names.append(self.fresh("a"))
             bound = 2.0**62 if kind == "int" else self.bound_of(kind)
             changes = kind != "int" and self.rng.random() < 0.3
             self.scope.variables.append(Variable(names[-1], kind, bound, changes))
-            if changes:
-                self.types[names[-1]] = kind
-                assigned.append((names[-1], kind, False))
         callee_names = tuple(names)
         if vector is not None:
             names.append(self.fresh("b"))
@@ -257,7 +250,7 @@ class Generator(Expressions):
         self.is_inner = was_inner
         head = f"def {name}({', '.join(names)}):"
         callee = Callee(name, tuple(kinds), tuple(results), callee_names, vector, writes)
-        return Function(head, tuple(body), tuple(assigned)), callee
+        return Function(head, tuple(body)), callee
 
     # -- statements ----------------------------------------------------------------------------
 
@@ -303,19 +296,12 @@ class Generator(Expressions):
     def declared(self, value: Expr) -> Statement:
         """Return the assignment of a value to a new variable."""
         name = self.fresh("v")
-        self.types[name] = value.kind
         bound = max(value.bound, 2000.0) if value.kind == "int" else self.bound_of(value.kind)
         self.scope.variables.append(Variable(name, value.kind, bound))
-        return self.set(name, value)
+        return self.set(name, value.kind, value)
 
-    def set(self, name: str, value: Expr) -> Statement:
-        kind = self.types[name]
-        return one(
-            f"{name} = {{0}}",
-            f"{name} = _to({{0}}, '{kind}')",
-            (value,),
-            ((name, value.kind, value.is_known),),
-        )
+    def set(self, name: str, kind: str, value: Expr) -> Statement:
+        return one(f"{name} = {{0}}", f"{name} = _to({{0}}, '{kind}')", (value,))
 
     def new_variable(self, depth: int) -> Statement | None:
         return self.declared(self.any(3))
@@ -337,7 +323,7 @@ class Generator(Expressions):
         value = self.joining(variable.kind, 2)
         if variable.kind == "int":
             value = self.within(value, variable.bound)
-        return self.set(variable.name, value)
+        return self.set(variable.name, variable.kind, value)
 
     def augmented(self, depth: int) -> Statement | None:
         """Return ``v += value``."""
@@ -353,7 +339,7 @@ class Generator(Expressions):
         text = f"{variable.name} {op}= {{0}}"
         computed = self.operated(op, variable.name)
         reference = f"{variable.name} = _to({computed}, '{variable.kind}')"
-        return one(text, reference, (value,), ((variable.name, result, False),))
+        return one(text, reference, (value,))
 
     def operated(self, op: str, target: str, part: int = 0) -> str:
         name = "_shift" if op in ("<<", ">>") else "_op"
@@ -464,14 +450,13 @@ class Generator(Expressions):
             part, computed = "{0} % 5", "_op('%', {0}, 5)"
             pattern = rng.choice(["{}", "0, {}", "{}, 6", "{}, -1, -1", "-2, {}, 2", "5, {}, -2"])
             bounds, reference = pattern.format(part), pattern.format(computed)
-        self.types[name] = "int"
         changes = rng.random() < 0.15
         loop = Variable(name, "int", 2000, changes)
         body = self.inner_block(depth, loop, in_loop=True)
         clauses = [
             Clause(
                 f"for {name} in range({bounds}):", f"for {name} in range({reference}):",
-                parts, body, ((name, "int", False),),
+                parts, body,
             )
         ]  # fmt: skip
         return self.with_else(clauses, depth)
@@ -490,7 +475,7 @@ class Generator(Expressions):
         low, high = self.rng.randint(-3, 3), self.rng.randint(-3, 5)
         text = f"for {name} in range({low}, {high}):"
         body = self.inner_block(depth, in_loop=True)
-        clause = Clause(text, text, (), body, ((name, "int", False),))
+        clause = Clause(text, text, (), body)
         return self.with_else([clause], depth)
 
     def exchange(self, depth: int) -> Statement | None:
@@ -508,7 +493,6 @@ class Generator(Expressions):
         )  # fmt: skip
         if self.rng.random() < 0.7:
             found = Expr(at, at, "index")
-        self.types[name] = kind
         here = f"{shared}[jit.threadIdx.x]"
         memory = f"{shared} = jit.shared_memory(np.{np.dtype(kind).type.__name__}, {block})"
         clauses = [
@@ -517,15 +501,13 @@ class Generator(Expressions):
             Clause("jit.syncthreads()", "jit.syncthreads()"),
             Clause(
                 f"{name} = {shared}[{{0}}]", f"{name} = _load({shared}[{{0}}])", (found,),
-                assigned=((name, kind, False),),
             ),
             Clause("jit.syncthreads()", "jit.syncthreads()"),
         ]  # fmt: skip
         if self.rng.random() < 0.1:  # which keeps the host from dividing the loop over threads
             count = self.fresh("v")
-            self.types[count] = "int"
             text = f"{count} = jit.syncthreads_count({{0}})"
-            clauses.append(Clause(text, text, (self.truth(1),), assigned=((count, "int", False),)))
+            clauses.append(Clause(text, text, (self.truth(1),)))
             self.scope.variables.append(Variable(count, "int", 100))
         self.scope.variables.append(Variable(name, kind, self.bound_of(kind)))
         return Statement(tuple(clauses))
@@ -555,7 +537,6 @@ class Generator(Expressions):
             text = reference = f"for {name} in range({self.rng.randint(1, 3)}):"
             variables = [Variable(name, "int", 5, False)]
             parts = ()
-        self.types.update({v.name: v.kind for v in variables})
         self.scope = outer.inner()
         self.scope.variables += variables
         self.scope.loops += len(variables)
@@ -563,19 +544,15 @@ class Generator(Expressions):
         body = self.block(self.rng.randint(1, 3), depth - 1)
         body += self.observed(self.scope.variables[known:], 0.4)
         self.scope = outer
-        assigned = tuple((v.name, v.kind, False) for v in variables)
-        return Statement((Clause(text, reference, parts, body, assigned),))
+        return Statement((Clause(text, reference, parts, body),))
 
     def while_(self, depth: int) -> Statement | None:
         if depth <= 0 or self.scope.loops > 1:
             return None
         name = self.fresh("c")
-        self.types[name] = "int"
         counter = Variable(name, "int", 100, False)
-        start = one(f"{name} = 0", assigned=((name, "int", True),))
-        step = one(
-            f"{name} += 1", f"{name} = _op('+', {name}, 1)", assigned=((name, "int", False),)
-        )
+        start = one(f"{name} = 0")
+        step = one(f"{name} += 1", f"{name} = _op('+', {name}, 1)")
         condition = self.truth(2)
         most = self.rng.randint(1, 5)
         body = (step, *self.inner_block(depth, counter, in_loop=True))
@@ -602,11 +579,10 @@ class Generator(Expressions):
                 over, parts = f"{source.name}[{{0}}]", (self.index(source.shape[0]),)
         elif source.shape[0] > 6:
             over += "[:5]"
-        self.types[name] = kind
         variable = Variable(name, kind, self.bound_of(kind), self.rng.random() < 0.2)
         body = self.inner_block(depth, variable, in_loop=True)
         reference = f"for {name} in {over}:\n    {name} = _load({name})"
-        clause = Clause(f"for {name} in {over}:", reference, parts, body, ((name, kind, False),))
+        clause = Clause(f"for {name} in {over}:", reference, parts, body)
         return self.with_else([clause], depth)
 
     def for_tuple(self, depth: int) -> Statement | None:
@@ -618,17 +594,15 @@ class Generator(Expressions):
         name = self.fresh("e")
         bound = 2.0**62 if kind == "int" else self.bound_of(kind)
         variables = [Variable(name, kind, bound, False)]
-        self.types[name] = kind
         header = f"for {name} in ({text}):"
         if self.rng.random() < 0.4:
             count = self.fresh("k")
-            self.types[count] = "int"
             variables.append(Variable(count, "int", 3, False, True))
             header = f"for {count}, {name} in enumerate(({text})):"
         outer = self.scope.is_in_loop
         body = self.inner_block(depth, *variables, in_loop=True)
         self.scope.is_in_loop = outer
-        return Statement((Clause(header, header, items, body, ((name, kind, False),)),))
+        return Statement((Clause(header, header, items, body),))
 
     def unpacking(self, depth: int) -> Statement | None:
         found = [v for v in self.scope.variables if v.is_mutable]
@@ -641,8 +615,7 @@ class Generator(Expressions):
             if first.kind == "int" and first.bound != second.bound:
                 return None
         text = f"{first.name}, {second.name} = {{0}}, {{1}}"
-        assigned = tuple((v.name, v.kind, False) for v in (first, second))
-        return one(text, parts=tuple(values), assigned=assigned)
+        return one(text, parts=tuple(values))
 
     def quotient_and_rest(self, depth: int) -> Statement | None:
         left, right = self.pair(1, is_real=True)
@@ -657,7 +630,6 @@ class Generator(Expressions):
         kind = kind_of(self.semantics.binary("//", sample(left.kind), sample(right.kind)))
         names = [self.fresh("v"), self.fresh("v")]
         for name in names:
-            self.types[name] = kind
             bound = max(left.bound, right.bound, 2000)
             bound = bound if kind == "int" else self.bound_of(kind)
             self.scope.variables.append(Variable(name, kind, bound))
@@ -667,7 +639,6 @@ class Generator(Expressions):
             f"{target} = {function}({{0}}, {{1}})",
             f"{target} = _divmod({{0}}, {{1}})",
             (left, right),
-            tuple((name, kind, False) for name in names),
         )
 
     def several_results(self, depth: int) -> Statement | None:
@@ -678,11 +649,9 @@ class Generator(Expressions):
         names = [self.fresh("v"), self.fresh("v")]
         call = self.call_of(callee, 1, "")
         for name, kind in zip(names, callee.results, strict=True):
-            self.types[name] = kind
             bound = 2.0**62 if kind == "int" else self.bound_of(kind)
             self.scope.variables.append(Variable(name, kind, bound, kind != "int"))
-        assigned = tuple((n, k, False) for n, k in zip(names, callee.results, strict=True))
-        return one(f"{', '.join(names)} = {{0}}", parts=(call,), assigned=assigned)
+        return one(f"{', '.join(names)} = {{0}}", parts=(call,))
 
     def view(self, depth: int) -> Statement | None:
         """Return the definition of a view: a part of an array, a row, a field of all records."""
@@ -829,7 +798,7 @@ class Generator(Expressions):
         else:
             function, callee = self.function(name, kinds, self.rng.randint(0, 2))
             head = function.head
-            statement = Statement((Clause(head, head, (), function.body, function.assigned),))
+            statement = Statement((Clause(head, head, (), function.body),))
         self.scope = outer
         outer.callees.append(callee)
         return statement
@@ -864,11 +833,9 @@ class Generator(Expressions):
         count = self.rng.randint(1, 4)
         name, k = self.fresh("m"), self.fresh("k")
         value = self.of_kind(kind, 1)
-        self.types[k] = "int"
         loop = Clause(
             f"for {k} in range({count}):", f"for {k} in range({count}):", (),
             (one(f"{name}[{k}] = {{0}}", f"_store({{0}}, {name}, {k})", (value,)),),
-            ((k, "int", False),),
         )  # fmt: skip
         self.scope.arrays.append(ArrayVariable(name, np.dtype(kind), (count,), True, is_fixed=True))
         first = f"{name} = jit.local_memory(np.{np.dtype(kind).type.__name__}, {count})"
@@ -880,7 +847,6 @@ class Generator(Expressions):
         if value.is_known or self.is_inner:
             return None
         name = self.fresh("v")
-        self.types[name] = value.kind
         bound = max(value.bound, 2000.0) if value.kind == "int" else self.bound_of(value.kind)
         inner = Expr(
             f"({name} := {{0}})", f"({name} := {{0}})", value.kind, (value,), bound=value.bound
@@ -890,18 +856,12 @@ class Generator(Expressions):
             return None
         text = f"if {{0}} {self.rng.choice(['<', '!='])} {{1}}:"
         op = text.split()[2]
-        assigned = ((name, value.kind, False),)
         self.scope.variables.append(Variable(name, value.kind, bound))
         body = self.inner_block(min(depth, 1))
         reference = f"if _cmp('{op}', {{0}}, {{1}}):"
-        return Statement((Clause(text, reference, (inner, other), body, assigned),))
+        return Statement((Clause(text, reference, (inner, other), body),))
 
 
-def one(
-    text: str,
-    reference: str = "",
-    parts: tuple[Expr, ...] = (),
-    assigned: tuple[tuple[str, str, bool], ...] = (),
-) -> Statement:
+def one(text: str, reference: str = "", parts: tuple[Expr, ...] = ()) -> Statement:
     """Return a statement of one line."""
-    return Statement((Clause(text, reference or text, parts, None, assigned),))
+    return Statement((Clause(text, reference or text, parts),))

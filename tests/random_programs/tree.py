@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any, Literal
+
+import numpy as np
 
 __all__ = ["Clause", "Expr", "Function", "Parameter", "Program", "Statement"]
 
@@ -39,11 +41,6 @@ class Expr:
     def computed(self) -> str:
         return self.reference.format(*(part.computed() for part in self.parts))
 
-    def all(self) -> Iterator[Expr]:
-        yield self
-        for part in self.parts:
-            yield from part.all()
-
 
 @dataclass(frozen=True, eq=False)
 class Clause:
@@ -55,15 +52,12 @@ class Clause:
         With {0}, {1}, ... for the parts. They may have several lines.
     parts : tuple of Expr
     body : tuple of Statement or None
-    assigned : tuple of (str, str, bool)
-        The names that are assigned to, the kinds of the values, and whether they are known.
     """
 
     text: str
     reference: str
     parts: tuple[Expr, ...] = ()
     body: tuple[Statement, ...] | None = None
-    assigned: tuple[tuple[str, str, bool], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,12 +74,6 @@ class Statement:
             if clause.body is not None:
                 yield from indented(clause.body, is_reference)
 
-    def all_clauses(self) -> Iterator[Clause]:
-        for clause in self.clauses:
-            yield clause
-            for inner in clause.body or ():
-                yield from inner.all_clauses()
-
 
 def indented(body: tuple[Statement, ...], is_reference: bool) -> Iterator[str]:
     for statement in body:
@@ -97,14 +85,10 @@ def indented(body: tuple[Statement, ...], is_reference: bool) -> Iterator[str]:
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """A function at the top of the program.
-
-    `head` is its first line; `assigned` are the parameters that it assigns to, as in `Clause`.
-    """
+    """A function at the top of the program; `head` is its first line."""
 
     head: str
     body: tuple[Statement, ...]
-    assigned: tuple[tuple[str, str, bool], ...] = ()
 
     def lines(self, is_reference: bool) -> list[str]:
         return [self.head, *indented(self.body, is_reference), "", ""]
@@ -117,18 +101,19 @@ class Parameter:
     Parameters
     ----------
     name : str
-    make : callable
-        Returns the argument, a new one at every call.
     script : str
-        Python text that makes it.
+        Python text that makes the argument.
     is_output : bool
         Whether the kernel writes to it.
     """
 
     name: str
-    make: Callable[[], Any]
     script: str
     is_output: bool = False
+
+    def make(self) -> Any:
+        """Return the argument, a new one at every call."""
+        return eval(self.script, {"np": np})
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,8 +129,6 @@ class Program:
     functions : tuple of Function
         Those that the kernel calls.
     body : tuple of Statement
-    types : dict of str to str
-        The kinds of the variables.
     launch : tuple
         Grid and block of a ``rawkernel``.
     raw : tuple of str
@@ -164,7 +147,6 @@ class Program:
     parameters: tuple[Parameter, ...]
     functions: tuple[Function, ...]
     body: tuple[Statement, ...]
-    types: dict[str, str]
     launch: tuple[Any, Any] = (1, 1)
     raw: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
@@ -205,24 +187,3 @@ class Program:
             lines += [f"jit.rawkernel({options})(program)[{grid}, {block}]({names})"]
             lines += [f"print({p.name})" for p in self.parameters if p.is_output]
         return "\n".join(lines) + "\n"
-
-    def is_consistent(self, join: Callable[..., str | None]) -> bool:
-        """Return whether the variables have the kinds that the values assigned to them join to."""
-        found: dict[str, list[tuple[str, bool]]] = {}
-        for function in self.functions:
-            for name, kind, is_known in function.assigned:
-                found.setdefault(name, []).append((kind, is_known))
-        blocks = [*(f.body for f in self.functions), self.body]
-        for block in blocks:
-            for statement in block:
-                for clause in statement.all_clauses():
-                    for name, kind, is_known in clause.assigned:
-                        found.setdefault(name, []).append((kind, is_known))
-        for name, values in found.items():
-            kind = join(*values)
-            if kind != self.types[name] or (len(values) == 1 and values[0][1]):
-                return False
-        return True
-
-    def with_body(self, body: tuple[Statement, ...]) -> Program:
-        return replace(self, body=body)

@@ -5,25 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from kerneltk.demo.measure import Machine, Run
 from kerneltk.demo.picture import draw
 from kerneltk.demo.steps import STEPS
 from kerneltk.demo.terrain import Terrain
 
-HOST = Machine("host", np)
 
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf", ".jpg"])
-def test_the_picture_is_written_in_each_format(
-    slope_to_the_east: Terrain, tmp_path: Path, suffix: str
-) -> None:
-    run = Run(slope_to_the_east, HOST, pixels=1)
+def test_the_picture_is_written(tmp_path: Path) -> None:
+    height = np.random.default_rng(1).random((20, 30), np.float32)
+    run = Run(Terrain("noise", height, 2.0, 5.0), Machine("host", np), pixels=1)
     for step in STEPS:
         plain = [run.fields[name] for name in step.arguments]
         run.fields.update(zip(step.results, step.reference(*plain), strict=True))
-    path = tmp_path / f"picture{suffix}"
-    draw(run, path, "a caption")
-    assert path.stat().st_size > 1000
+    draw(run, tmp_path / "picture.svg", "a caption")
+    assert (tmp_path / "picture.svg").stat().st_size > 1000

@@ -26,6 +26,7 @@ def raising(error: Exception) -> Any:
 def test_each_subject_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "array_library", raising(MISSING))
     monkeypatch.setattr(doctor, "compiler_for", raising(MISSING))
+    monkeypatch.setattr(metadata, "version", lambda name: "1.0")
     findings = list(doctor.examine())
     subjects = [finding.subject for finding in findings]
     assert len(set(subjects)) == len(subjects)
@@ -35,13 +36,7 @@ def test_each_subject_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None
     for finding in findings[-3:]:
         assert (finding.state, finding.detail) == ("absent", "It is not here.")
         assert finding.advice
-
-
-def test_what_to_do_about_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "array_library", raising(MISSING))
-    monkeypatch.setattr(doctor, "compiler_for", raising(MISSING))
-    monkeypatch.setattr(metadata, "version", lambda name: "1.0")
-    assert "needs an NVIDIA GPU" in list(doctor.examine())[-1].advice
+    assert "needs an NVIDIA GPU" in findings[-1].advice
 
     def absent(name: str) -> str:
         if "cupy" in name:
@@ -53,51 +48,38 @@ def test_what_to_do_about_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "pip install" in findings[-1].advice
     (cupy,) = (finding for finding in findings if finding.subject == "CuPy")
     assert (cupy.state, cupy.detail) == ("absent", "not installed")
+    # The likeliest name of a package is told.
+    assert doctor._package("X", ("cupy", "second")) == Finding("X", "ok", "1.0 (second)")
 
 
-def test_the_likeliest_name_of_a_package_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def version(name: str) -> str:
-        if name != "second":
-            raise metadata.PackageNotFoundError(name)
-        return "2.0"
-
-    monkeypatch.setattr(metadata, "version", version)
-    assert doctor._package("X", ("first", "second")) == Finding("X", "ok", "2.0 (second)")
-    assert doctor._package("X", ("first",)).state == "absent"
-
-
-def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compilers_also_nvrtc(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, compiler = doctor._compiler(), find_compiler()
+    assert found.state == "ok"
+    assert compiler.command[0] in found.detail
+    assert str(compiler.version) in found.detail
+    found = doctor._cuda_compiler()  # it is tried without a GPU
+    assert found.state == "ok"
+    assert "compiled a kernel for sm_90" in found.detail
     monkeypatch.setattr(doctor, "find_compiler", raising(MISSING))
     found = doctor._compiler()
     assert (found.state, found.detail) == ("absent", "It is not here.")
     assert "kerneltk[compiler]" in found.advice
 
 
-def test_the_compiler_is_named() -> None:
-    found, compiler = doctor._compiler(), find_compiler()
-    assert found.state == "ok"
-    assert compiler.command[0] in found.detail
-    assert str(compiler.version) in found.detail
-
-
-def test_caches(tmp_path: Path, environment: pytest.MonkeyPatch) -> None:
-    environment.setenv("KERNELTK_CACHE_DIR", str(tmp_path / "cache"))
-    found = doctor._cache()
-    assert (found.state, found.advice) == ("ok", "")
-    assert f"{tmp_path / 'cache'}: 0 entries, 0.0 MiB" in found.detail
-
-
-def test_no_cache(environment: pytest.MonkeyPatch) -> None:
-    environment.setenv("KERNELTK_CACHE_DIR", "")
-    assert "in memory only" in doctor._cache().detail
-
-
-def test_a_cache_that_cannot_be_used(tmp_path: Path, environment: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("path", "state", "detail", "advice"), [
+    ("cache", "ok", "cache: 0 entries, 0.0 MiB", ""), ("", "ok", "in memory only", ""),
+    ("file", "broken", "", "KERNELTK_CACHE_DIR"),
+])  # fmt: skip
+def test_caches(
+    tmp_path: Path, environment: pytest.MonkeyPatch, path: str, state: str, detail: str, advice: str
+) -> None:
     (tmp_path / "file").touch()
-    environment.setenv("KERNELTK_CACHE_DIR", str(tmp_path / "file"))
+    environment.setenv("KERNELTK_CACHE_DIR", path and str(tmp_path / path))
     found = doctor._cache()
-    assert found.state == "broken"
-    assert "KERNELTK_CACHE_DIR" in found.advice
+    if path:
+        assert found.state == state
+    assert detail in found.detail
+    assert advice in found.advice
 
 
 class Array:
@@ -131,9 +113,3 @@ def test_whatever_is_raised_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "compiler_for", raising(broken))
     for found in (doctor._backend("host", ""), doctor._cuda_compiler()):
         assert (found.state, found.detail) == ("broken", "OSError: libcuda.so.1: file too short")
-
-
-def test_the_compiler_for_gpus_is_tried_without_one() -> None:
-    found = doctor._cuda_compiler()
-    assert found.state == "ok"
-    assert "compiled a kernel for sm_90" in found.detail
