@@ -61,7 +61,6 @@ _VALUES = (
 _CONSTANT, _BLOCKS_OF = len(_VALUES), len(_VALUES) + 1
 _MOST_LEAVES, _MOST_VALUES = 64, 16
 _NUMBERS = (int, float, complex, np.generic)
-_VARYING = -1
 _STACK_BLOCK = 1024  # bytes of a block that no memory is allocated for
 _64_BITS = 2**64 - 1
 _CODE = re.compile(r"(\d*)([a-zA-Z?])")
@@ -254,10 +253,10 @@ def reader_of(names: str) -> Callable[[Any], Any] | None:
     return attrgetter(names) if names else None
 
 
-def _values(values: tuple[LaunchValue, ...]) -> tuple[tuple[int, int], ...]:
+def _values(values: tuple[LaunchValue, ...]) -> tuple[int, bytes]:
     if len(values) > _MOST_VALUES:
         raise _NotDescribedError
-    return tuple(map(_value, values))
+    return len(values), as_bytes([number for value in values for number in _value(value)])
 
 
 def _value(value: LaunchValue) -> tuple[int, int]:
@@ -268,7 +267,17 @@ def _value(value: LaunchValue) -> tuple[int, int]:
     number = value.value if isinstance(value, Bound) else value
     if not isinstance(number, int):
         raise _NotDescribedError
-    return _CONSTANT, number & _64_BITS
+    return _CONSTANT, number
+
+
+def counted(numbers: Sequence[int]) -> tuple[int, bytes]:
+    """How many ints of C there are, and they."""
+    return len(numbers), array("i", numbers).tobytes()
+
+
+def as_bytes(numbers: Sequence[int]) -> bytes:
+    """Numbers of 64 bits."""
+    return array("Q", [number & _64_BITS for number in numbers]).tobytes()
 
 
 def _leaf(argument: Argument) -> tuple[Any, ...]:
@@ -292,13 +301,12 @@ def _leaf(argument: Argument) -> tuple[Any, ...]:
         _MARSHALS.index(argument.marshal),
         argument.is_given,
         argument.written,
-        _VARYING if argument.extents is None else argument.extents,
         guards,
         units["address"] - 1,
         units["nbytes"] - 1,
         argument.dtype,
         argument.convert,
-        _SCALARS.get(argument.type, ""),
+        ord(_SCALARS.get(argument.type, "\0")),
     )
 
 
@@ -347,9 +355,9 @@ def _description(spec: LauncherSpec) -> tuple[Any, ...]:
     layout = _layout(arrays, kinds)
     if kinds and not is_numpy and layout is None:  # only by their attributes
         raise _NotDescribedError
+    overlaps = [k for pair in spec.overlaps for k in pair]
     return (
         spec.entry == "grid",
-        is_numpy,
         spec.has_scratch and call.scratch_for is not None,
         spec.entry == "loop" and call.current_device is not None,
         -1 if spec.device is None or call.current_device is None else spec.device,
@@ -357,30 +365,26 @@ def _description(spec: LauncherSpec) -> tuple[Any, ...]:
         spec.returns,
         tuple(map(_leaf, leaves)),
         nodes,
-        spec.packed or tuple(range(len(leaves))),
-        _values(call.head_values),
-        _values(call.arguments),
-        spec.overlaps,
-        spec.outputs,
-        (reader_of(arrays.dense), reader_of(arrays.device)),
+        *counted(spec.packed or range(len(leaves))),
+        *_values(call.head_values),
+        *_values(call.arguments),
+        len(spec.overlaps),
+        counted(overlaps)[1],
+        *counted(spec.outputs),
+        reader_of(arrays.dense),
+        reader_of(arrays.device),
         layout,
-        (
-            None if call.current_stream is None else launching.current_handle,
-            call.current_device,
-            call.scratch_for,
-            launching.native,
-        ),
-        (
-            0 if call.stream_function is None else call.stream_function(),
-            0 if arrays.new_array_function is None else arrays.new_array_function(),
-        ),
-        (
-            arrays.allocate,
-            arrays.allocate_memory,
-            launching.launch,
-            launching.failed,
-            RowReader(spec, leaves),
-        ),
+        None if call.current_stream is None else launching.current_handle,
+        call.current_device,
+        call.scratch_for,
+        launching.native,
+        0 if call.stream_function is None else call.stream_function(),
+        0 if arrays.new_array_function is None else arrays.new_array_function(),
+        arrays.allocate,
+        arrays.allocate_memory,
+        launching.launch,
+        launching.failed,
+        RowReader(spec, leaves),
     )
 
 
@@ -397,9 +401,9 @@ def description_of(spec: LauncherSpec) -> tuple[Any, ...] | None:
 
 
 @lru_cache
-def _codes(layout: str) -> tuple[bytes, int]:
-    """Where a ``struct`` format without alignment has its values: each one's letter, offset and
-    size as three ints of C; and the size of them all.
+def _codes(layout: str) -> tuple[int, bytes, int]:
+    """Where a ``struct`` format without alignment has its values: how many there are, each one's
+    letter, offset and size as three ints of C, and the size of them all.
     """
     codes = array("i")
     offset = 0
@@ -411,7 +415,7 @@ def _codes(layout: str) -> tuple[bytes, int]:
             for k in range(number):
                 codes.extend((ord(letter), offset + k * size, size))
         offset += number * size
-    return codes.tobytes(), offset
+    return len(codes) // 3, codes.tobytes(), offset
 
 
 class RowReader:
@@ -448,7 +452,7 @@ class RowReader:
         if type(packer) is not struct.Struct:  # what packs converts numbers before
             return None
         content = bytes(memoryview(buffer.memory))
-        codes, end = _codes(packer.format)
+        *codes, end = _codes(packer.format)
         if end > len(content):
             return None
         at, starts = self._first, array("i", [0])
@@ -460,13 +464,9 @@ class RowReader:
         return (
             int(function or 0) & _64_BITS, grid, chunk, block, scratch, len(content),
             content.rstrip(b"\0") if len(content) > _STACK_BLOCK else content,
-            codes, array("i", buffer.offsets).tobytes(), _as_bytes(numbers), starts.tobytes(),
-            _as_bytes(shape), shapes, shape, order,
+            *codes, *counted(buffer.offsets), as_bytes(numbers), starts.tobytes(),
+            len(shape), as_bytes(shape), shapes, shape, order,
         )  # fmt: skip
-
-
-def _as_bytes(numbers: Sequence[int]) -> bytes:
-    return array("Q", [number & _64_BITS for number in numbers]).tobytes()
 
 
 class _Launching:

@@ -25,6 +25,7 @@ struct call {
     int64_t device;                /* of all arrays then, or -1 */
     const struct importer *importer; /* of those that are imported for this call, or NULL */
     int has_own;                   /* whether there are arrays of the backend's own, or imported ones */
+    int is_read;                   /* all of this */
 };
 
 /* What a step says: go on, an exception is set, do it in Python, another launcher's, no plan. */
@@ -32,7 +33,7 @@ enum step { GO, FAILED, SLOW, MISSED };
 
 /* The rest of it is written before it is read: it takes pages. */
 static void begin_call(struct call *c) {
-    c->owned_count = c->word_count = c->dtype_count = c->has_own = 0;
+    c->owned_count = c->word_count = c->dtype_count = c->has_own = c->is_read = 0;
     c->library = NULL;
     c->importer = NULL;
     c->device = -1;
@@ -50,10 +51,7 @@ static int own(struct call *c, PyObject *object) {
 }
 
 static void release(struct call *c) {
-    while (c->owned_count) {
-        PyObject *object = c->owned[--c->owned_count];
-        Py_DECREF(object);
-    }
+    while (c->owned_count) Py_DECREF(c->owned[--c->owned_count]);
 }
 
 /* What launchers in Python handle raises again there, with its own message. All else leaves them, as
@@ -70,12 +68,31 @@ static __attribute__((cold)) enum step slowly(void) {
     return FAILED;
 }
 
-/* Whether what a function says of an array is true; -1 with an exception. */
-static int is_true(PyObject *function, PyObject *object) {
-    PyObject *found = PyObject_CallOneArg(function, object);
+/* Gives a reference back, and says whether that was true; -1 with an exception. */
+static int take_truth(PyObject *found) {
     int result = found ? PyObject_IsTrue(found) : -1;
     Py_XDECREF(found);
     return result;
+}
+
+/* Whether what a function says of an array is true; -1 with an exception. */
+static int is_true(PyObject *function, PyObject *object) { return take_truth(PyObject_CallOneArg(function, object)); }
+
+/* As PyArg_ParseTuple converts: NULL for None, and the address of a function. */
+static int or_null(PyObject *object, void *at) {
+    *(PyObject **)at = object == Py_None ? NULL : object;
+    return 1;
+}
+
+static int to_function(PyObject *address, void *at) {
+    *(void **)at = PyLong_AsVoidPtr(address);
+    return !PyErr_Occurred();
+}
+
+/* What is in an object's bytes, which are kept. */
+static int to_items(PyObject *bytes, void *items) {
+    *(const void **)items = PyBytes_AS_STRING(bytes);
+    return 1;
 }
 
 /* Gives a reference to an integer back; 0 with an exception where it is none. */
@@ -132,16 +149,14 @@ static int is_guarded_dtype(const struct leaf *leaf, const PyObject *dtype) {
     return __atomic_load_n(&leaf->dtype, __ATOMIC_RELAXED) == dtype;
 }
 
-/* A tuple of numbers, each times a unit. */
-static PyObject *numbers_tuple(const int64_t *numbers, int count, int64_t unit) {
+static PyObject *numbers_tuple(const int64_t *numbers, int count) {
     PyObject *tuple = PyTuple_New(count);
     for (int k = 0; tuple && k < count; ++k) {
-        PyObject *number = PyLong_FromLongLong(numbers[k] * unit);
-        if (!number) {
+        PyObject *number = PyLong_FromLongLong(numbers[k]);
+        if (number)
+            PyTuple_SET_ITEM(tuple, k, number);
+        else
             Py_CLEAR(tuple);
-            break;
-        }
-        PyTuple_SET_ITEM(tuple, k, number);
     }
     return tuple;
 }
@@ -152,7 +167,7 @@ static PyObject *numbers_tuple(const int64_t *numbers, int count, int64_t unit) 
  * what is read is borrowed. */
 static inline int read_own(const struct layout *layout, PyObject *object, struct array *array) {
     array->unit = 1;
-    if (!layout) {
+    if (!layout->kind) {
         const struct numpy_array *known = (const struct numpy_array *)object;
         array->dtype = known->descr;
         array->address = (uintptr_t)known->data;
@@ -194,7 +209,7 @@ static enum step read_array(Launcher *l, struct call *c, int index) {
     } else {
         if (is_view(object))
             *array = ((View *)object)->array;
-        else if (!read_own(l->is_numpy ? NULL : &l->layout, object, array))
+        else if (!read_own(&l->layout, object, array))
             return SLOW;
         array->object = object;
         device = array->is_foreign ? array->device : 0;
@@ -210,7 +225,7 @@ static enum step read_array(Launcher *l, struct call *c, int index) {
         if (!is_kept && !own(c, Py_NewRef(array->dtype))) return slowly();
     }
     if (!l->has_plans) return GO;
-    enum step step = add_array(c, array, l->has_layout && array->is_in_order);
+    enum step step = add_array(c, array, l->layout.kind && array->is_in_order);
     if (step != GO) return step;
     if (l->device_of && !array->is_foreign) {
         if (!call_for_integer(l->device_of, array->memory, &device)) return slowly();
@@ -218,7 +233,7 @@ static enum step read_array(Launcher *l, struct call *c, int index) {
         if (c->library) c->device = device;
     }
     if (l->device_of && !add_word(c, device)) return SLOW;
-    return leaf->is_written && l->is_numpy && !add_word(c, array->is_writable) ? SLOW : GO;
+    return leaf->is_written && !l->layout.kind && !add_word(c, array->is_writable) ? SLOW : GO;
 }
 
 /* Whether an argument is an array of another library's instead of the backend's own. All that are no such ones are
