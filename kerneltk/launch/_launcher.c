@@ -351,7 +351,6 @@ static int prepare_module(PyObject *module) {
     PyTypeObject *const types[] = {launcher_type, called_type, shortcut_type, viewing_type, view_type, plan_type};
     for (size_t k = 0; k < sizeof types / sizeof *types; ++k)
         if (!types[k] || (k < 4 && PyModule_AddType(module, types[k]))) return -1;
-    if (PyModule_AddIntConstant(module, "NUMPY_DTYPE", offsetof(struct numpy_array, descr))) return -1;
     return PyModule_AddStringConstant(module, "SOURCES", SOURCES);
 }
 

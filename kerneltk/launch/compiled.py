@@ -8,7 +8,6 @@ toolchain, and cached.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import re
 import struct
@@ -63,6 +62,7 @@ _MOST_LEAVES, _MOST_VALUES = 64, 16
 _NUMBERS = (int, float, complex, np.generic)
 _STACK_BLOCK = 1024  # bytes of a block that no memory is allocated for
 _64_BITS = 2**64 - 1
+_NUMPY = "2."  # the versions whose arrays and scalars in memory C knows: the ABI has both
 _CODE = re.compile(r"(\d*)([a-zA-Z?])")
 # Scalars of NumPy that have their value behind the object's head, by the letter of ``struct``.
 _SCALARS: dict[type, str] = {
@@ -118,7 +118,7 @@ class _Loader:
             found = _built() or _compiled_here(only_made)
             if found is None and only_made:
                 return False
-            if found is not None and _reads_numpy(found.NUMPY_DTYPE):
+            if found is not None and np.__version__.startswith(_NUMPY):
                 add_library, add_importer = found.add_library, found.add_importer
                 exchange.read_by(
                     lambda one: (
@@ -152,51 +152,6 @@ def _compiled_here(only_made: bool) -> ModuleType | None:
 
     source, *headers = launcher_sources.paths()
     return extension.load(_NAME, source, headers, only_made)
-
-
-class _NumpyArray(ctypes.Structure):
-    """What the module reads of NumPy's arrays: ``struct numpy_array``."""
-
-    _fields_ = (
-        ("head", ctypes.c_char * object.__basicsize__),
-        ("data", ctypes.c_void_p),
-        ("nd", ctypes.c_int),
-        ("dimensions", ctypes.POINTER(ctypes.c_ssize_t)),
-        ("strides", ctypes.POINTER(ctypes.c_ssize_t)),
-        ("base", ctypes.c_void_p),
-        ("descr", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-    )
-
-
-def _reads_numpy(dtype_offset: int) -> bool:
-    """Whether the module, which reads dtypes there, reads arrays as NumPy itself does."""
-    base = np.arange(24, dtype=np.int16).reshape(2, 3, 4)
-    frozen = base[0]
-    frozen.flags.writeable = False
-    for one in (base, base[::-1, 1:, ::2], base.T, frozen, np.empty((0, 2)), np.array(1.5)):
-        fields = _NumpyArray.from_address(id(one))
-        flags = one.flags
-        known = flags.c_contiguous | flags.f_contiguous << 1 | flags.writeable << 10
-        if (
-            one.ctypes.data != fields.data
-            or one.shape != tuple(fields.dimensions[: fields.nd])
-            or one.strides != tuple(fields.strides[: fields.nd])
-            or id(one.dtype) != fields.descr
-            or known != fields.flags & 0x403
-        ):
-            return False
-    return dtype_offset == _NumpyArray.descr.offset and all(map(_keeps_value, _SCALARS))
-
-
-def _keeps_value(kind: type[Any]) -> bool:
-    """Whether scalars have their bytes behind the object's head."""
-    head = object.__basicsize__
-    for number in (0, 1, 113):
-        scalar = kind(number)
-        if ctypes.string_at(id(scalar) + head, scalar.nbytes) != scalar.tobytes():
-            return False
-    return True
 
 
 _loader = _Loader()
