@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kerneltk import ArgumentTypeError, ArgumentValueError, ElementwiseKernel
-from kerneltk.launch.dispatch import import_arrays, override_of
+from kerneltk.launch.dispatch import import_arrays
 from kerneltk.signature.parameters import parse_signature
 
 
@@ -25,22 +25,6 @@ def test_call_options_are_checked_everywhere(named: dict[str, Any]) -> None:
         kernel(**named)
     with pytest.raises(ArgumentValueError):
         kernel.translation_unit(**{"size": 4, **named})
-
-
-def test_the_first_argument_that_takes_over() -> None:
-    class Lazy:
-        def __init__(self, result: str) -> None:
-            self.result = result
-
-        def take_over(self, *args: Any) -> str:
-            return self.result
-
-    found = override_of((1, Lazy("first"), Lazy("second")), "take_over")
-    assert found is not None
-    assert found() == "first"
-    assert override_of((1, Lazy("first")), "other") is None
-    assert override_of((1, Lazy("first")), "") is None
-    assert override_of((), "take_over") is None
 
 
 def test_arrays_and_numbers() -> None:

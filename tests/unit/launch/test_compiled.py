@@ -310,7 +310,6 @@ def test_equal_dtypes_share_a_plan() -> None:
     assert len(launcher.plans) == 1
 
 
-@pytest.mark.exhaustive
 @pytest.mark.usefixtures("only_compiled")
 def test_kernels_are_collected_with_their_launchers() -> None:
     kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = x + 1", "short_lived")

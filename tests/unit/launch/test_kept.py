@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kerneltk import ElementwiseKernel, ReductionKernel, pipeline
+from kerneltk import ElementwiseKernel, pipeline
 from kerneltk.backends.base import backend_named, capabilities_of
 from kerneltk.cache.store import Cache
-from kerneltk.codegen import definition
 from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.codegen.reduction import ReductionDefinition
 from kerneltk.codegen.render import translation_unit_of
@@ -54,25 +53,6 @@ def scheduled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def plus(name: str, operation: str = "y = x + 1", **options: Any) -> ElementwiseKernel:
     return ElementwiseKernel("T x", "T y", operation, name, **options)
-
-
-def total(name: str) -> ReductionKernel:
-    return ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", name)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("make", [plus, total])
-def test_a_known_launch_is_not_made_again(
-    cache: Cache, scheduled: list[str], monkeypatch: pytest.MonkeyPatch, make: Any
-) -> None:
-    name = next(_names)
-    kernel = make(name)
-    first = kernel(X)
-    assert scheduled == [name]
-    monkeypatch.setattr(loops, "translation_unit_of", None)
-    monkeypatch.setattr(definition, "lex_facts", None)
-    np.testing.assert_array_equal(make(name)(X), first)
-    assert scheduled == [name]
 
 
 def test_the_source_is_made_when_it_is_asked_for(cache: Cache, scheduled: list[str]) -> None:
@@ -220,34 +200,3 @@ def test_a_process_keeps_one_launch_of_a_unit(
         kernel(np.zeros(4 * count))
     assert len(puts) <= 2  # vectors with a remainder and without one
     assert len(scheduled) == 19
-
-
-class Shown(str):
-    """A text with a representation of its user's."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "<source>"
-
-
-@pytest.mark.one_in(4)
-@pytest.mark.parametrize("part", ["operation", "preamble", "loop_prep", "options"])
-def test_texts_that_all_show_the_same_are_told_apart(cache: Cache, part: str) -> None:
-    name = next(_names)
-
-    def call(number: int) -> float:
-        texts: dict[str, Any] = {"operation": Shown("y = x + KT_N"), "preamble": Shown("")}
-        if part == "operation":
-            texts[part] = Shown(f"y = x + {number}")
-        elif part == "loop_prep":
-            texts[part] = Shown(f"const int KT_N = {number};")
-        elif part == "preamble":
-            texts[part] = Shown(f"#define KT_N {number}")
-        else:
-            texts[part] = (Shown(f"-DKT_N={number}"),)
-        return float(
-            ElementwiseKernel(Shown("T x"), Shown("T y"), name=Shown(name), **texts)(X[0])[0]
-        )
-
-    assert [call(1), call(5)] == [2, 6]
