@@ -121,13 +121,11 @@ static PyObject *given_tuple(PyObject *const *args, Py_ssize_t count) {
 
 static enum step read_call(Launcher *l, struct call *c, PyObject *const *values) {
     for (int k = 0; k < l->arguments; ++k) {
-        enum step step = take(l, c, &l->nodes[k], values[k]);
-        if (step != GO) return step;
+        TRY(take(l, c, &l->nodes[k], values[k]));
     }
     if (l->device >= 0 && l->current_device) {
         int64_t device;
-        enum step step = call_for_number(l->current_device, &device);
-        if (step != GO) return step;
+        TRY(call_for_number(l->current_device, &device));
         if (device != l->device) return MISSED;
     }
     return read_arguments(l, c);
@@ -138,17 +136,14 @@ static enum step launch_known(Launcher *l, struct call *c, PyObject *const *valu
                               PyObject *stream, PyObject *extra, PyObject **result) {
     Plan *p;
     begin_call(c);
-    enum step step = read_call(l, c, values);
-    if (step != GO) return step;
+    TRY(read_call(l, c, values));
     c->is_read = 1;
-    step = find_plan(l, c, extra, &p);
-    if (step != GO) return step;
-    if (p->other) {
+    TRY(find_plan(l, c, extra, &p));
+    enum step step = MISSED;
+    if (p->other)
         *result = Py_NewRef(p->other);
-        step = MISSED;
-    } else {
+    else
         step = p->is_slow ? SLOW : launch_by(l, c, p, shape, stream, result);
-    }
     Py_DECREF(p);
     return step;
 }
@@ -225,9 +220,7 @@ static PyObject *call_launcher(PyObject *self, PyObject *const *args, size_t nar
     return l->is_grid ? call_grid(l, args, nargsf, names) : call_loop(l, args, nargsf, names);
 }
 
-PyDoc_STRVAR(key_of_doc, "key_of(args, extra=None)\n--\n\nThe key of the plan for a tuple of arguments "
-                         "of the launcher's types.");
-
+/* key_of(args, extra=None): the key of the plan for a tuple of arguments of the launcher's types. */
 static PyObject *key_of(Launcher *l, PyObject *args) {
     PyObject *values, *extra = Py_None, *key = NULL;
     if (!PyArg_ParseTuple(args, "O!|O", &PyTuple_Type, &values, &extra)) return NULL;
@@ -245,8 +238,7 @@ static PyObject *key_of(Launcher *l, PyObject *args) {
     return key;
 }
 
-PyDoc_STRVAR(forget_doc, "forget()\n--\n\nForget all plans, as their table does.");
-
+/* forget(): forget all plans, as their table does. */
 static PyObject *forget(Launcher *l, PyObject *nothing) {
     (void)nothing;
     set_shared((PyObject *)l, &l->last, NULL);
@@ -289,15 +281,12 @@ static void launcher_dealloc(Launcher *l) {
 }
 
 static PyMethodDef launcher_methods[] = {
-    {"key_of", (PyCFunction)key_of, METH_VARARGS, key_of_doc},
-    {"forget", (PyCFunction)forget, METH_NOARGS, forget_doc},
+    {"key_of", (PyCFunction)key_of, METH_VARARGS, NULL},
+    {"forget", (PyCFunction)forget, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 
-PyDoc_STRVAR(launcher_doc, "What launches a kernel; `kerneltk.launch.compiled` makes it.");
-
 static PyType_Slot launcher_slots[] = {
-    {Py_tp_doc, (void *)launcher_doc},
     {Py_tp_new, launcher_new},
     {Py_tp_call, PyVectorcall_Call},
     {Py_tp_traverse, launcher_traverse},
@@ -322,11 +311,11 @@ static PyTypeObject *make_type(const char *name, size_t size, PyType_Slot *slots
 }
 
 static PyMethodDef module_methods[] = {
-    {"add_library", add_library, METH_VARARGS, add_library_doc},
-    {"add_importer", add_importer, METH_VARARGS, add_importer_doc},
-    {"dlpack_device", dlpack_device, METH_O, dlpack_device_doc},
-    {"call_methods", call_methods, METH_O, call_methods_doc},
-    {"call_by_kind", call_by_kind, METH_O, call_by_kind_doc},
+    {"add_library", add_library, METH_VARARGS, NULL},
+    {"add_importer", add_importer, METH_VARARGS, NULL},
+    {"dlpack_device", dlpack_device, METH_O, NULL},
+    {"call_methods", call_methods, METH_O, NULL},
+    {"call_by_kind", call_by_kind, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -31,6 +31,13 @@ struct call {
 /* What a step says: go on, an exception is set, do it in Python, another launcher's, no plan. */
 enum step { GO, FAILED, SLOW, MISSED };
 
+/* Goes on where a step says so. */
+#define TRY(taken)                            \
+    do {                                      \
+        enum step step_ = (taken);            \
+        if (step_ != GO) return step_;        \
+    } while (0)
+
 /* The rest of it is written before it is read: it takes pages. */
 static void begin_call(struct call *c) {
     c->owned_count = c->word_count = c->dtype_count = c->has_own = c->is_read = 0;
@@ -105,16 +112,6 @@ static int take_integer(PyObject *found, int64_t *number) {
 
 static int call_for_integer(PyObject *function, PyObject *object, int64_t *number) {
     return take_integer(PyObject_CallOneArg(function, object), number);
-}
-
-/* Gives a reference to an address back; 0 where it is none, with an exception or without. */
-static int take_address(PyObject *found, uintptr_t *address) {
-    if (!found) return 0;
-    unsigned long long value = PyLong_Check(found) ? PyLong_AsUnsignedLongLong(found) : 0;
-    int done = PyLong_Check(found) && (value != (unsigned long long)-1 || !PyErr_Occurred());
-    Py_DECREF(found);
-    if (done) *address = (uintptr_t)value;
-    return done;
 }
 
 static int add_word(struct call *c, int64_t word) {
@@ -203,8 +200,7 @@ static enum step read_array(Launcher *l, struct call *c, int index) {
     int64_t device;
     array->is_foreign = !is_view(object) && (PyObject *)Py_TYPE(object) != leaf->type;
     if (array->is_foreign) {
-        enum step step = read_foreign(l, c, leaf, array);
-        if (step != GO) return step;
+        TRY(read_foreign(l, c, leaf, array));
         device = array->device;
     } else {
         if (is_view(object))
@@ -225,8 +221,7 @@ static enum step read_array(Launcher *l, struct call *c, int index) {
         if (!is_kept && !own(c, Py_NewRef(array->dtype))) return slowly();
     }
     if (!l->has_plans) return GO;
-    enum step step = add_array(c, array, l->layout.kind && array->is_in_order);
-    if (step != GO) return step;
+    TRY(add_array(c, array, l->layout.kind && array->is_in_order));
     if (l->device_of && !array->is_foreign) {
         if (!call_for_integer(l->device_of, array->memory, &device)) return slowly();
         if (c->library && c->device >= 0 && device != c->device) return MISSED;
@@ -278,8 +273,7 @@ static enum step take(Launcher *l, struct call *c, const struct node *node, PyOb
         } else {
             item = PyTuple_GET_ITEM(value, k);
         }
-        enum step step = take(l, c, &node->items[k], item);
-        if (step != GO) return step;
+        TRY(take(l, c, &node->items[k], item));
     }
     return GO;
 }
@@ -293,15 +287,11 @@ static enum step read_arguments(Launcher *l, struct call *c) {
     unsigned every = 0;
     int read = 0;
     if (c->library && c->importer) return MISSED;
-    if (c->library) {
-        enum step step = check_writes(l, c);
-        if (step != GO) return step;
-    }
+    if (c->library) TRY(check_writes(l, c));
     for (int k = 0; k < l->leaf_count; ++k) {
         const struct leaf *leaf = &l->leaves[k];
         if (leaf->marshal == ADDRESS && leaf->is_given) {
-            enum step step = read_array(l, c, k);
-            if (step != GO) return step;
+            TRY(read_array(l, c, k));
             every |= (unsigned)(c->arrays[k].address & 15);
             read = 1;
         } else if (leaf->marshal == BYTES && l->has_plans) {
@@ -313,8 +303,7 @@ static enum step read_arguments(Launcher *l, struct call *c) {
     if (!l->has_plans) return GO;
     if (l->current_device_in_key) {
         int64_t device;
-        enum step step = call_for_number(l->current_device, &device);
-        if (step != GO) return step;
+        TRY(call_for_number(l->current_device, &device));
         if (c->library && device != c->device) return MISSED;
         if (!add_word(c, device)) return SLOW;
     }

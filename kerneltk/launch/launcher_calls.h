@@ -165,10 +165,7 @@ static void called_dealloc(PyObject *self) {
     Py_DECREF(type);
 }
 
-PyDoc_STRVAR(called_doc, "The base of kernels' classes; `kerneltk.launch.called` has it.");
-
 static PyType_Slot called_slots[] = {
-    {Py_tp_doc, (void *)called_doc},
     {Py_tp_new, called_new},
     {Py_tp_call, PyVectorcall_Call},
     {Py_tp_dealloc, called_dealloc},
@@ -176,11 +173,8 @@ static PyType_Slot called_slots[] = {
     {0, NULL},
 };
 
-PyDoc_STRVAR(call_by_kind_doc,
-             "call_by_kind(type)\n--\n\nLet calls of a class's objects be by their kind, which calls its "
-             "`__call__` for what is not common. A subclass with a `__call__` of its own has its calls as "
-             "ever.");
-
+/* call_by_kind(type): let calls of a class's objects be by their kind, which calls its `__call__` for what is not
+ * common. A subclass with a `__call__` of its own has its calls as ever. */
 static PyObject *call_by_kind(PyObject *module, PyObject *type) {
     (void)module;
     if (!PyType_Check(type) || !PyType_IsSubtype((PyTypeObject *)type, called_type)) {
@@ -193,8 +187,7 @@ static PyObject *call_by_kind(PyObject *module, PyObject *type) {
     Py_RETURN_NONE;
 }
 
-PyDoc_STRVAR(call_methods_doc, "call_methods(whether)\n--\n\nLet all calls of all kernels be those of their methods, or no longer.");
-
+/* call_methods(whether): let all calls of all kernels be those of their methods, or no longer. */
 static PyObject *call_methods(PyObject *module, PyObject *whether) {
     (void)module;
     __atomic_store_n(&are_by_methods, whether == Py_True, __ATOMIC_RELEASE);

@@ -79,8 +79,7 @@ typedef struct {
     intptr_t (*stream_function)(void); /* what `current_stream` returns, or NULL */
     PyObject *(*new_array)(PyObject *kind, const void *shape, PyObject *dtype, PyObject *none); /* or NULL */
     struct {
-        int64_t device, size;
-        uintptr_t address;
+        int64_t device, size, address;
     } scratch; /* of the default stream, which is not captured; memory for scratch is kept for good */
     PyObject *read_row; /* a `RowReader` */
     PyObject *resolve; /* returns the address of what launches, or 0 */

@@ -236,11 +236,9 @@ static int is_intercepted(const struct library *library) {
 
 /* ---- making them known ---- */
 
-PyDoc_STRVAR(add_library_doc,
-             "add_library(kinds, table, dtype_of, is_lazy, storage, offset, requires_grad, may_write, "
-             "note_writes, maker, is_intercepted, layout)\n--\n\nTake arrays of these types by a capsule of DLPack's exchange "
-             "table; whether this version of it is known. See `kerneltk.interop.exchange`.");
-
+/* add_library(kinds, table, dtype_of, is_lazy, storage, offset, requires_grad, may_write, note_writes, maker,
+ * is_intercepted, layout): take arrays of these types by a capsule of DLPack's exchange table; whether this version of
+ * it is known. See `kerneltk.interop.exchange`. */
 static PyObject *add_library(PyObject *module, PyObject *args) {
     (void)module;
     PyObject *kinds, *capsule, *layout;
@@ -265,9 +263,8 @@ static PyObject *add_library(PyObject *module, PyObject *args) {
     Py_RETURN_TRUE;
 }
 
-PyDoc_STRVAR(dlpack_device_doc, "dlpack_device(array)\n--\n\nDLPack's numbers of an array's kind of memory and its device; "
-                                "None where it is of no library that is known.");
-
+/* dlpack_device(array): DLPack's numbers of its kind of memory and its device; None where it is of no library that is
+ * known. */
 static PyObject *dlpack_device(PyObject *module, PyObject *object) {
     (void)module;
     const struct library *library = library_of(Py_TYPE(object));

@@ -211,9 +211,8 @@ static PyObject *finish_imports(const struct importer *i, PyObject *result, PyOb
     return given_back(i, result, given, count);
 }
 
-PyDoc_STRVAR(add_importer_doc, "add_importer(kind, own_kind, device_type, take, convert, keep, dtypes, dtype_of, stream, "
-                               "attribute, current_device, read_context, make_current)\n--\n\nTake arrays of a type; see `kerneltk.interop.exchange`.");
-
+/* add_importer(kind, own_kind, device_type, take, convert, keep, dtypes, dtype_of, stream, attribute, current_device,
+ * read_context, make_current): take arrays of a type; see `kerneltk.interop.exchange`. */
 static PyObject *add_importer(PyObject *module, PyObject *args) {
     struct importer new = {0};
     (void)module;

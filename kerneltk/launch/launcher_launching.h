@@ -146,11 +146,11 @@ static int call_native(uintptr_t native, const int64_t *v, Py_ssize_t count) {
 
 /* Finds what launches, at the first launch. */
 static int resolve(Launcher *l) {
-    uintptr_t address = 0;
+    int64_t address = 0;
     Py_ssize_t count = l->value_count;
-    if (!take_address(PyObject_CallNoArgs(l->resolve), &address)) return 0;
+    if (!take_integer(PyObject_CallNoArgs(l->resolve), &address)) return 0;
     if (count != 3 && count != 5 && count != 10 && count != 11) address = 0;
-    __atomic_store_n(&l->native, address, __ATOMIC_RELAXED); /* another thread may have found it, too */
+    __atomic_store_n(&l->native, (uintptr_t)address, __ATOMIC_RELAXED); /* another thread may have found it, too */
     __atomic_store_n(&l->is_resolved, 1, __ATOMIC_RELEASE);
     return 1;
 }
@@ -272,56 +272,44 @@ static enum step allocate(Launcher *l, struct call *c, Plan *p) {
 }
 
 static int find_stream(Launcher *l, const struct call *c, PyObject *given, uintptr_t *stream) {
+    int64_t own = 0;
     *stream = 0;
-    if (given != Py_None) return take_address(Py_NewRef(given), stream);
+    if (given != Py_None) {
+        int done = take_integer(Py_NewRef(given), &own);
+        *stream = (uintptr_t)own;
+        return done;
+    }
     if (!l->current_stream) return 1;
-    uintptr_t own = 0;
     if (c->library && !foreign_stream(c, l->dlpack_devices[0], stream)) return 0;
     if (c->library && !c->has_own) return 1;
-    if (l->stream_function) {
-        intptr_t current = l->stream_function();
-        if (current == -1 && PyErr_Occurred()) return 0;
-        own = (uintptr_t)current;
-    } else if (!take_address(PyObject_CallNoArgs(l->current_stream), &own)) {
-        return 0;
-    }
-    if (c->library) return own == *stream; /* else Python orders them */
-    *stream = own;
+    if (!l->stream_function && !take_integer(PyObject_CallNoArgs(l->current_stream), &own)) return 0;
+    if (l->stream_function && (own = l->stream_function()) == -1 && PyErr_Occurred()) return 0;
+    if (c->library) return (uintptr_t)own == *stream; /* else Python orders them */
+    *stream = (uintptr_t)own;
     return 1;
 }
 
-/* Whether scratch memory of the default stream was taken before; takes it then. */
-static int knows_scratch(Launcher *l, int64_t device, int64_t size, int64_t *scratch) {
-    int is_known;
-    LOCK(l);
-    is_known = l->scratch.device == device && size <= l->scratch.size;
-    if (is_known) *scratch = (int64_t)l->scratch.address;
-    UNLOCK();
-    return is_known;
-}
-
+/* Scratch memory of a stream; that of the default one is known once it was asked for. */
 static int find_scratch(Launcher *l, uintptr_t stream, int64_t size, int64_t *scratch) {
+    int64_t device = 0;
+    int is_default = stream <= LEGACY_STREAM, is_known;
     *scratch = 0;
     if (!size) return 1;
-    int64_t device = 0;
-    int is_default = stream <= LEGACY_STREAM;
-    if (is_default && l->current_device) {
-        enum step step = call_for_number(l->current_device, &device);
-        if (step == FAILED) return 0;
-        is_default = step == GO;
-    }
-    if (is_default && knows_scratch(l, device, size, scratch)) return 1;
-    uintptr_t address = 0;
-    int done = take_address(PyObject_CallFunction(l->scratch_for, "KL", stream, size), &address);
-    *scratch = (int64_t)address;
-    if (done && is_default) {
+    if (is_default && l->current_device && !take_integer(PyObject_CallNoArgs(l->current_device), &device)) return 0;
+    LOCK(l);
+    is_known = is_default && l->scratch.device == device && size <= l->scratch.size;
+    if (is_known) *scratch = l->scratch.address;
+    UNLOCK();
+    if (is_known) return 1;
+    if (!take_integer(PyObject_CallFunction(l->scratch_for, "KL", stream, size), scratch)) return 0;
+    if (is_default) {
         LOCK(l);
         l->scratch.device = device;
         l->scratch.size = size;
-        l->scratch.address = address;
+        l->scratch.address = *scratch;
         UNLOCK();
     }
-    return done;
+    return 1;
 }
 
 static PyObject *result_of(Launcher *l, struct call *c) {
@@ -363,13 +351,11 @@ static void give_block(Plan *p, char *block, int is_good) {
 static enum step launch_by(Launcher *l, struct call *c, Plan *p, PyObject *const *shape,
                            PyObject *stream, PyObject **result) {
     struct launch launch = {.plan = p};
-    enum step step = check_arrays(l, c, p);
-    if (step != GO) return step;
+    TRY(check_arrays(l, c, p));
     /* What is allocated for another stream than the library's is ordered by Python, and so are several libraries. */
     if (c->importer && stream != Py_None) return MISSED;
     if (c->library && stream != Py_None && (l->output_count || c->has_own)) return MISSED;
-    step = l->is_grid ? find_shape(p, shape[0], shape[1], shape[2], launch.shape) : allocate(l, c, p);
-    if (step != GO) return step;
+    TRY(l->is_grid ? find_shape(p, shape[0], shape[1], shape[2], launch.shape) : allocate(l, c, p));
     if (!find_stream(l, c, stream, &launch.stream)) return slowly();
     int64_t scratch = 0;
     if (l->takes_scratch && !find_scratch(l, launch.stream, p->scratch, &scratch)) return FAILED;
@@ -381,6 +367,7 @@ static enum step launch_by(Launcher *l, struct call *c, Plan *p, PyObject *const
     if (block == small) memcpy(block, p->content, (size_t)p->size);
     for (int k = 0; k < p->pointer_count; ++k) pointers[k] = block + p->pointers[k];
     launch.parameters = p->pointer_count ? (uintptr_t)pointers : (uintptr_t)block;
+    enum step step = GO;
     if (!pack_all(l, c, &launch, scratch, block))
         step = slowly();
     else if (launch_now(l, &launch))

@@ -340,10 +340,7 @@ static void shortcut_dealloc(Shortcut *s) {
     Py_DECREF(type);
 }
 
-PyDoc_STRVAR(shortcut_doc, "Calls what is for arguments of some kinds; `kerneltk.launch.shortcuts` makes it.");
-
 static PyType_Slot shortcut_slots[] = {
-    {Py_tp_doc, (void *)shortcut_doc},
     {Py_tp_new, shortcut_new},
     {Py_tp_call, PyVectorcall_Call},
     {Py_tp_traverse, shortcut_traverse},
