@@ -541,19 +541,6 @@ def test_a_key_that_is_new_each_time(tmp_path: Path) -> None:
     assert trace(named, TARGET).is_lasting
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        (), (1, 2), (3, True, (), (), "", (), ()), ("ab", "yes", (), (), "", (), ()),
-        ("0" * 64, True, (), (), "", (("x", (1, 2)),), ()),
-        ("0" * 64, True, ((True,),), (), "", (), ()), ("0" * 64, True, 5, (), "", (), ()),
-    ],
-)  # fmt: skip
-def test_what_is_no_trace(fields: tuple[object, ...]) -> None:
-    with pytest.raises((TypeError, ValueError)):
-        reader_of(Trace)(json.loads(json.dumps(fields)))
-
-
 def test_names_that_are_no_unicode(tmp_path: Path, settled: None) -> None:
     name = os.fsdecode(b"\xff.h")
     write(tmp_path / name, "int x;\n")

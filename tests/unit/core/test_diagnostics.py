@@ -236,7 +236,8 @@ BODY = (("operation", "abc"),)
          "  operation: abc\n             ^^^"),
         *((f"operation:{line}:{column}: error: no\n" * 3, BODY,
            "The operation of kernel 'k' does not compile: no.\n"
-           "  operation: abc\n             ^^^") for line, column in ((1, 1), (0, 1), (99, 1), (1, 99), (1, 0))),
+           "  operation: abc\n             ^^^")
+          for line, column in ((1, 1), (0, 1), (99, 1), (1, 99), (1, 0))),
         ("cc1plus: out of memory\n", BODY,
          "Kernel 'k' does not compile, and the compiler names no location.\n"
          "  The compiler's log:\n    cc1plus: out of memory"),
