@@ -90,10 +90,7 @@ static PyObject *run_slowly(Launcher *l, PyObject *const *args, size_t nargsf, P
     if (!pair) return NULL;
     Py_ssize_t count = PyVectorcall_NARGS(nargsf);
     PyObject *slow = PyTuple_GET_ITEM(pair, 0), *result;
-    if (names || count > MOST_LEAVES + 2)
-        result = PyObject_Vectorcall(slow, args, (size_t)count, names);
-    else
-        result = call_with_arrays(slow, args, count);
+    result = names ? PyObject_Vectorcall(slow, args, (size_t)count, names) : call_with_arrays(slow, args, count);
     Py_DECREF(pair);
     return result;
 }
@@ -105,18 +102,6 @@ static void learn_dtypes(Launcher *l, struct call *c) {
         if (leaf->guards & SAME_DTYPE && !is_guarded_dtype(leaf, c->arrays[k].dtype))
             set_shared((PyObject *)l, &leaf->dtype, c->arrays[k].dtype);
     }
-}
-
-static PyObject *given_tuple(PyObject *const *args, Py_ssize_t count) {
-    PyObject *tuple = PyTuple_New(count);
-    for (Py_ssize_t k = 0; tuple && k < count; ++k) {
-        PyObject *array = as_array(args[k]);
-        if (array)
-            PyTuple_SET_ITEM(tuple, k, array);
-        else
-            Py_CLEAR(tuple);
-    }
-    return tuple;
 }
 
 static enum step read_call(Launcher *l, struct call *c, PyObject *const *values) {

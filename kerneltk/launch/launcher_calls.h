@@ -69,14 +69,14 @@ static PyObject *attribute(PyObject *object, PyObject *name, struct field *field
 
 /* Whether the only keyword is `out`, and that one array. */
 static int is_out(PyObject *names, PyObject *out) {
-    return PyTuple_GET_SIZE(names) == 1 && PyUnicode_Compare(PyTuple_GET_ITEM(names, 0), str_out) == 0 &&
+    PyObject *name = PyTuple_GET_ITEM(names, 0); /* mostly interned */
+    return PyTuple_GET_SIZE(names) == 1 && (name == str_out || PyUnicode_Compare(name, str_out) == 0) &&
            out != Py_None && !PyTuple_Check(out) && !PyList_Check(out);
 }
 
-/* Whether a kernel has so many inputs. */
-static int has_inputs(PyObject *kernel, Py_ssize_t count) {
-    int64_t inputs;
-    return take_integer(PyObject_GetAttr(kernel, str_nin), &inputs) && inputs == count;
+/* Whether something is a launcher with one output. */
+static int has_one_output(PyObject *run) {
+    return Py_IS_TYPE(run, launcher_type) && ((const Launcher *)run)->output_count == 1;
 }
 
 /* Whether something is a shortcut for as many arguments; defaults may be missing. */
@@ -97,7 +97,8 @@ static PyObject *common_run(Called *kernel, PyObject *const *args, Py_ssize_t gi
     } else { /* launchers in a list by the number of arguments */
         of = ATTRIBUTE(own, str_inline_cache);
         Py_ssize_t most = of && PyList_CheckExact(of) ? PyList_GET_SIZE(of) - 1 : -1;
-        if (given <= most && (!names || (given == most && has_inputs(own, count)))) run = PyList_GetItemRef(of, given);
+        if (given == most || (!names && given < most)) run = PyList_GetItemRef(of, given);
+        if (run && names && !has_one_output(run)) Py_CLEAR(run);
     }
     Py_XDECREF(of);
     return run;

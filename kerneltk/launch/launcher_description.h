@@ -136,16 +136,16 @@ static PyMemberDef vectorcall_members[] = {
 
 static PyTypeObject *plan_type, *launcher_type;
 /* Names: what C calls them, and what they are. */
-#define NAMES(name)                                                                                      \
-    name(str_dtype, "dtype") name(str_nbytes, "nbytes") name(str_tobytes, "tobytes")                     \
-    name(str_configure, "configure") name(str_C, "C") name(str_inline_cache, "_inline_cache")            \
-    name(str_nin, "nin") name(str_dispatcher, "_dispatcher") name(str_recent, "recent")                  \
-    name(str_launch, "_launch") name(str_shortcut, "_shortcut") name(str_shortcut_out, "_shortcut_out")  \
-    name(str_out, "out") name(str_call, "__call__") name(str_common_call, "_common_call")                \
-    name(str_call_kind, "_call_kind") name(str_cuda_interface, "__cuda_array_interface__")                \
-    name(str_itemsize, "itemsize") name(str_dlpack, "__dlpack__") name(str_stream, "stream")              \
-    name(str_max_version, "max_version") name(str_data, "data") name(str_typestr, "typestr")                \
-    name(str_shape, "shape") name(str_strides, "strides") name(str_mask, "mask")
+#define NAMES(name)                                                                                     \
+    name(str_dtype, "dtype") name(str_nbytes, "nbytes") name(str_tobytes, "tobytes")                    \
+    name(str_configure, "configure") name(str_C, "C") name(str_inline_cache, "_inline_cache")           \
+    name(str_dispatcher, "_dispatcher") name(str_recent, "recent") name(str_launch, "_launch")          \
+    name(str_shortcut, "_shortcut") name(str_shortcut_out, "_shortcut_out") name(str_out, "out")        \
+    name(str_call, "__call__") name(str_common_call, "_common_call") name(str_call_kind, "_call_kind")  \
+    name(str_cuda_interface, "__cuda_array_interface__") name(str_itemsize, "itemsize")                 \
+    name(str_dlpack, "__dlpack__") name(str_stream, "stream") name(str_max_version, "max_version")      \
+    name(str_data, "data") name(str_typestr, "typestr") name(str_shape, "shape")                        \
+    name(str_strides, "strides") name(str_mask, "mask")
 #define DECLARE(name, value) static PyObject *name;
 NAMES(DECLARE)
 #undef DECLARE

@@ -313,7 +313,7 @@ static int find_scratch(Launcher *l, uintptr_t stream, int64_t size, int64_t *sc
 }
 
 static PyObject *result_of(Launcher *l, struct call *c) {
-    if (l->returns_none || l->is_grid) Py_RETURN_NONE;
+    if (l->returns_none) Py_RETURN_NONE;
     if (!l->returns_tuple) return Py_NewRef(c->values[l->outputs[0]]);
     PyObject *result = PyTuple_New(l->output_count);
     for (Py_ssize_t k = 0; result && k < l->output_count; ++k)

@@ -36,25 +36,22 @@ static int read_leaf(PyObject *described, struct leaf *leaf) {
 /* Launcher(kept): a tuple of what follows, which `kerneltk.launch.compiled` arranges. */
 static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *words) {
     PyObject *nodes, *leaves, *layout, *bound;
-    const char *returns;
     Launcher *l = (Launcher *)type->tp_alloc(type, 0);
     (void)words;
     if (!l) return NULL;
     l->vectorcall = call_launcher;
     l->kept = Py_NewRef(args);
     int done = PyArg_ParseTuple(
-        args, "pppL(ii)sOOnO&nO&nO&nO&nO&O&O&OO&O&O&OO&O&OO&OOOO&OOOO", &l->is_grid, &l->takes_scratch,
-        &l->current_device_in_key, &l->device, &l->dlpack_devices[0], &l->dlpack_devices[1], &returns, &leaves,
-        &nodes, &l->packed_count, to_items, &l->packed, &l->head_count, to_items, &l->head, &l->value_count, to_items,
-        &l->values, &l->overlap_count, to_items, &l->overlaps, &l->output_count, to_items, &l->outputs, or_null,
-        &l->dense, or_null, &l->device_of, &layout, or_null, &l->current_stream, or_null, &l->current_device, or_null,
-        &l->scratch_for, &l->resolve, to_function, &l->stream_function, to_function, &l->new_array, &l->allocate,
-        or_null, &l->allocate_memory, &l->launch, &l->launch_failed, &l->read_row, or_null, &bound, &l->plans,
-        &l->dispatch, &l->unplanned, &l->make_slow);
+        args, "pppL(ii)ppOOnO&nO&nO&nO&nO&O&O&OO&O&O&OO&O&OO&OOOO&OOOO", &l->is_grid, &l->takes_scratch,
+        &l->current_device_in_key, &l->device, &l->dlpack_devices[0], &l->dlpack_devices[1], &l->returns_none,
+        &l->returns_tuple, &leaves, &nodes, &l->packed_count, to_items, &l->packed, &l->head_count, to_items,
+        &l->head, &l->value_count, to_items, &l->values, &l->overlap_count, to_items, &l->overlaps, &l->output_count,
+        to_items, &l->outputs, or_null, &l->dense, or_null, &l->device_of, &layout, or_null, &l->current_stream,
+        or_null, &l->current_device, or_null, &l->scratch_for, &l->resolve, to_function, &l->stream_function,
+        to_function, &l->new_array, &l->allocate, or_null, &l->allocate_memory, &l->launch, &l->launch_failed,
+        &l->read_row, or_null, &bound, &l->plans, &l->dispatch, &l->unplanned, &l->make_slow);
     done = done && read_layout(layout, &l->layout) && (l->known = PyDict_New());
     if (done) {
-        l->returns_none = !strcmp(returns, "none");
-        l->returns_tuple = !strcmp(returns, "tuple");
         l->arguments = (int)PyTuple_GET_SIZE(nodes);
         done = (l->nodes = PyMem_Calloc((size_t)l->arguments + 1, sizeof *l->nodes)) != NULL;
     }

@@ -49,13 +49,23 @@ static PyObject *as_array(PyObject *value) {
     return Py_XNewRef(view->made);
 }
 
+/* Arguments as arrays alone. */
+static PyObject *given_tuple(PyObject *const *args, Py_ssize_t count) {
+    PyObject *tuple = PyTuple_New(count);
+    for (Py_ssize_t k = 0; tuple && k < count; ++k) {
+        PyObject *array = as_array(args[k]);
+        if (array)
+            PyTuple_SET_ITEM(tuple, k, array);
+        else
+            Py_CLEAR(tuple);
+    }
+    return tuple;
+}
+
 /* Calls a function that takes arrays alone. */
 static PyObject *call_with_arrays(PyObject *function, PyObject *const *args, Py_ssize_t count) {
-    PyObject *arrays[MOST_LEAVES + 2], *result = NULL;
-    Py_ssize_t given = 0;
-    while (given < count && (arrays[given] = as_array(args[given]))) ++given;
-    if (given == count) result = PyObject_Vectorcall(function, arrays, (size_t)count, NULL);
-    while (given) Py_DECREF(arrays[--given]);
+    PyObject *arrays = given_tuple(args, count), *result = arrays ? PyObject_Call(function, arrays, NULL) : NULL;
+    Py_XDECREF(arrays);
     return result;
 }
 
