@@ -524,9 +524,10 @@ class LauncherTemplate:
         awaited = is_awaited()  # asked first: the module may be there behind that
         kind = launcher_class()
         if kind is None or self._description is None:
-            later = _has_class if awaited and self._description is not None else None
+            is_interim = awaited and self._description is not None
+            later = (lambda: launcher_class() is not None) if is_interim else None
             run: Any = self._interpreter.bind(dispatch, plans, unplanned, is_outdated=later)
-            return BoundLauncher(run, run.key_of if self.spec.bound is None else None, _nothing)
+            return BoundLauncher(run, run.key_of if self.spec.bound is None else None, lambda: None)
 
         def in_python() -> tuple[Callable[..., Any], Any]:
             run: Any = self._interpreter.bind(dispatch, plans, unplanned, launcher)
@@ -542,11 +543,3 @@ class LauncherTemplate:
             in_python,
         )
         return BoundLauncher(launcher, launcher.key_of, launcher.forget)
-
-
-def _has_class() -> bool:
-    return launcher_class() is not None
-
-
-def _nothing() -> None:
-    """Forget nothing: the table of plans is all that there is."""
