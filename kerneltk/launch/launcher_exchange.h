@@ -177,22 +177,26 @@ static int is_broadcast(const struct array *array) {
     return found;
 }
 
-/* As read_array, for an array of the call's library. */
-static enum step read_foreign(Launcher *l, struct call *c, const struct leaf *leaf, struct array *array) {
-    const struct library *library = c->library;
+/* Reads an array of a library, in memory of one of two kinds. */
+static enum step read_tensor(const struct library *library, const int *device_types, struct array *array) {
     struct dl_tensor tensor;
     if (library->table->read(array->object, &tensor)) return missed();
-    if (tensor.device_type != l->dlpack_devices[0] && tensor.device_type != l->dlpack_devices[1]) return MISSED;
+    if (tensor.device_type != device_types[0] && tensor.device_type != device_types[1]) return MISSED;
     if (tensor.ndim && !tensor.strides) return MISSED;
-    if (l->device >= 0 && tensor.device_id != l->device) return MISSED;
-    if (c->device >= 0 && tensor.device_id != c->device) return MISSED;
-    c->device = tensor.device_id;
+    set_tensor(array, &tensor);
     array->dtype = dtype_for(library, &tensor);
     if (!array->dtype || array->dtype == Py_None) return missed();
-    set_tensor(array, &tensor);
     if (!tensor.data && bytes_of(array)) return MISSED; /* wrapped, or without memory */
+    return is_lazy(library, array->object, tensor.code) || is_beyond(library, array) ? missed() : GO;
+}
+
+/* As read_array, for an array of the call's library. */
+static enum step read_foreign(Launcher *l, struct call *c, const struct leaf *leaf, struct array *array) {
+    TRY(read_tensor(c->library, l->dlpack_devices, array));
+    if (l->device >= 0 && array->device != l->device) return MISSED;
+    if (c->device >= 0 && array->device != c->device) return MISSED;
+    c->device = array->device;
     if (leaf->is_written && is_broadcast(array)) return MISSED; /* Python refuses it */
-    if (is_lazy(library, array->object, tensor.code) || is_beyond(library, array)) return missed();
     array->is_in_order = l->layout.kind && l->has_plans && is_contiguous(array, 0);
     return GO;
 }

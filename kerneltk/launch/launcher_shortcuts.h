@@ -54,22 +54,15 @@ static int is_like(const struct shortcut_argument *known, const struct array *ar
     return !known->layout || !array->is_in_order == (known->layout == Py_False);
 }
 
-/* Whether an array of the library's is, in such memory, with its elements there, and to be written to if that is
- * asked; -1 with an exception. What the library refuses is said by who finds another kernel. */
+/* The same of an array of the library's, in such memory; -1 with an exception. What the library refuses is said by who
+ * finds another kernel. */
 static int is_like_foreign(const Shortcut *s, const struct shortcut_argument *known, struct array *array) {
-    struct dl_tensor tensor;
-    int is_known = !known->is_written || may_write(s->library, array->object);
-    if (is_known > 0 && s->library->table->read(array->object, &tensor)) is_known = -1;
-    if (is_known > 0) {
-        set_tensor(array, &tensor);
-        array->dtype = dtype_for(s->library, &tensor);
-        is_known = array->dtype && tensor.device_type == known->device_type && tensor.device_id == known->device &&
-                   (tensor.strides || !tensor.ndim);
-        array->is_in_order = is_known && known->layout && PyBool_Check(known->layout) && is_contiguous(array, 0);
-        is_known = is_known && is_like(known, array) && !is_lazy(s->library, array->object, tensor.code) &&
-                   !is_beyond(s->library, array);
-    }
-    return is_known < 0 || PyErr_Occurred() ? (missed() == MISSED ? 0 : -1) : is_known;
+    const int types[] = {known->device_type, known->device_type};
+    int may = !known->is_written || may_write(s->library, array->object);
+    enum step step = may > 0 ? read_tensor(s->library, types, array) : may ? missed() : MISSED;
+    if (step != GO) return step == FAILED ? -1 : 0;
+    array->is_in_order = known->layout && PyBool_Check(known->layout) && is_contiguous(array, 0);
+    return array->device == known->device && is_like(known, array);
 }
 
 /* Whether a shortcut is for an argument; -1 with an exception. */
