@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 import kerneltk.cache.store
-from kerneltk.cache.store import Cache
+from kerneltk.cache.store import Cache, is_ours
 
 WORKER = Path(__file__).with_name("cache_worker.py")
 ROOT = Path(kerneltk.cache.store.__file__).parents[2]
@@ -216,6 +216,7 @@ def test_a_link_in_an_entrys_place(entry: Path, tmp_path: Path) -> None:
     entry.unlink()
     os.mkfifo(entry)
     assert_miss_then_replaced(tmp_path)
+    assert not is_ours(tmp_path.stat())
 
 
 # Directories that cannot be used.
