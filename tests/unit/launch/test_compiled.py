@@ -92,6 +92,7 @@ def elementwise() -> Calls:
         lambda: kernel(x, 2.0, block_size=64),
         lambda: kernel(x=x, a=2.0),
         lambda: kernel(x, a=4),
+        lambda: kernel(x, 2.0, size=3),
         lambda: kernel(x, 2.0, out=y),
         lambda: kernel(*[x] * 9),
         lambda: kernel(),
@@ -174,7 +175,8 @@ def raw() -> Calls:
     calls += [lambda s=s: call(*good, shared_mem=s) for s in (0, 64, -1, 2**20, 1.0, True, None)]
     calls += [lambda w=w: kernel((4,), (8,), good, **w) for w in ({"wrong": 1}, {"shared_mem": 8})]
     calls += [lambda args=args: kernel(4, 8, args) for args in (list(good), x, 5)]
-    return [*calls, lambda: kernel(4, 8), lambda: kernel(grid=4, block=8, args=good)]
+    calls += [lambda: kernel(4, 8), lambda: kernel(4, 8, good, 3)]
+    return [*calls, lambda: kernel(grid=4, block=8, args=good)]
 
 
 class Span(NamedTuple):
