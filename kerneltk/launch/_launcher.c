@@ -53,6 +53,24 @@ static PyObject *PyList_GetItemRef(PyObject *list, Py_ssize_t index) {
 }
 #endif
 
+/* A new reference to what threads set. */
+static PyObject *get_shared(PyObject *of, PyObject **at) {
+    PyObject *value;
+    LOCK(of);
+    value = Py_XNewRef(*at);
+    UNLOCK();
+    return value;
+}
+
+static void set_shared(PyObject *of, PyObject **at, PyObject *value) {
+    PyObject *before;
+    LOCK(of);
+    before = *at;
+    __atomic_store_n(at, Py_XNewRef(value), __ATOMIC_RELAXED);
+    UNLOCK();
+    Py_XDECREF(before);
+}
+
 #include "launcher_description.h"
 #include "launcher_arguments.h"
 #include "launcher_plans.h"
@@ -62,22 +80,8 @@ static PyObject *PyList_GetItemRef(PyObject *list, Py_ssize_t index) {
 
 /* The launcher in Python, made when it is first needed: a pair of what runs and what makes keys. */
 static PyObject *in_python(Launcher *l) {
-    PyObject *pair = NULL;
-    LOCK(l);
-    pair = Py_XNewRef(l->in_python);
-    UNLOCK();
-    if (pair) return pair;
-    PyObject *made = PyObject_CallNoArgs(l->make_slow);
-    if (made && (!PyTuple_Check(made) || PyTuple_GET_SIZE(made) != 2)) {
-        Py_CLEAR(made);
-        PyErr_SetString(PyExc_TypeError, "no pair of functions");
-    }
-    if (!made) return NULL;
-    LOCK(l);
-    if (!l->in_python) l->in_python = Py_NewRef(made);
-    pair = Py_NewRef(l->in_python);
-    UNLOCK();
-    Py_DECREF(made);
+    PyObject *pair = get_shared((PyObject *)l, &l->in_python);
+    if (!pair && (pair = PyObject_CallNoArgs(l->make_slow))) set_shared((PyObject *)l, &l->in_python, pair);
     return pair;
 }
 
@@ -86,10 +90,7 @@ static PyObject *run_slowly(Launcher *l, PyObject *const *args, size_t nargsf, P
     if (!pair) return NULL;
     Py_ssize_t count = PyVectorcall_NARGS(nargsf);
     PyObject *slow = PyTuple_GET_ITEM(pair, 0), *result;
-    if (names || count > MOST_LEAVES + 2)
-        result = PyObject_Vectorcall(slow, args, (size_t)count, names);
-    else
-        result = call_with_arrays(slow, args, count);
+    result = names ? PyObject_Vectorcall(slow, args, (size_t)count, names) : call_with_arrays(slow, args, count);
     Py_DECREF(pair);
     return result;
 }
@@ -98,41 +99,38 @@ static PyObject *run_slowly(Launcher *l, PyObject *const *args, size_t nargsf, P
 static void learn_dtypes(Launcher *l, struct call *c) {
     for (int k = 0; k < l->leaf_count; ++k) {
         struct leaf *leaf = &l->leaves[k];
-        PyObject *dtype = c->arrays[k].dtype;
-        if (!(leaf->guards & SAME_DTYPE) || !dtype || is_guarded_dtype(leaf, dtype)) continue;
-        PyObject *before;
-        LOCK(l);
-        before = leaf->dtype;
-        __atomic_store_n(&leaf->dtype, Py_NewRef(dtype), __ATOMIC_RELAXED);
-        UNLOCK();
-        Py_XDECREF(before);
+        if (leaf->guards & SAME_DTYPE && !is_guarded_dtype(leaf, c->arrays[k].dtype))
+            set_shared((PyObject *)l, &leaf->dtype, c->arrays[k].dtype);
     }
-}
-
-static PyObject *given_tuple(PyObject *const *args, Py_ssize_t count) {
-    PyObject *tuple = PyTuple_New(count);
-    for (Py_ssize_t k = 0; tuple && k < count; ++k) {
-        PyObject *array = as_array(args[k]);
-        if (array)
-            PyTuple_SET_ITEM(tuple, k, array);
-        else
-            Py_CLEAR(tuple);
-    }
-    return tuple;
 }
 
 static enum step read_call(Launcher *l, struct call *c, PyObject *const *values) {
     for (int k = 0; k < l->arguments; ++k) {
-        enum step step = take(l, c, &l->nodes[k], values[k]);
-        if (step != GO) return step;
+        TRY(take(l, c, &l->nodes[k], values[k]));
     }
     if (l->device >= 0 && l->current_device) {
         int64_t device;
-        enum step step = call_for_number(l->current_device, &device);
-        if (step != GO) return step;
+        TRY(call_for_number(l->current_device, &device));
         if (device != l->device) return MISSED;
     }
     return read_arguments(l, c);
+}
+
+/* Launches by the plan of a call. Where it is MISSED, the result may be another launcher that it is for. */
+static enum step launch_known(Launcher *l, struct call *c, PyObject *const *values, PyObject *const *shape,
+                              PyObject *stream, PyObject *extra, PyObject **result) {
+    Plan *p;
+    begin_call(c);
+    TRY(read_call(l, c, values));
+    c->is_read = 1;
+    TRY(find_plan(l, c, extra, &p));
+    enum step step = MISSED;
+    if (p->other)
+        *result = Py_NewRef(p->other);
+    else
+        step = p->is_slow ? SLOW : launch_by(l, c, p, shape, stream, result);
+    Py_DECREF(p);
+    return step;
 }
 
 static PyObject *call_loop(Launcher *l, PyObject *const *args, size_t nargsf, PyObject *names) {
@@ -141,23 +139,11 @@ static PyObject *call_loop(Launcher *l, PyObject *const *args, size_t nargsf, Py
     PyObject *stream = count > given ? args[given] : Py_None;
     PyObject *extra = count > given + 1 ? args[given + 1] : Py_None;
     struct call c;
-    begin_call(&c);
-    PyObject *result = NULL, *elsewhere = l->dispatch;
-    enum step step = read_call(l, &c, args);
-    if (step == GO) {
-        Plan *p;
-        step = find_plan(l, &c, extra, &p);
-        /* Python plans for the backend's own arrays. */
-        elsewhere = c.library || c.importer ? l->dispatch : l->unplanned;
-        if (step == GO) {
-            step = p->is_slow ? SLOW : launch_by(l, &c, p, NULL, stream, &result);
-            Py_DECREF(p);
-        }
-    }
-    if (c.importer && step == GO) {
-        if (!keep_imports(c.importer, c.values, l->leaf_count)) Py_CLEAR(result);
-        result = given_back(c.importer, result, args, given);
-    }
+    PyObject *result = NULL;
+    enum step step = launch_known(l, &c, args, NULL, stream, extra, &result);
+    /* Python plans for the backend's own arrays. */
+    PyObject *elsewhere = !c.is_read || c.library || c.importer ? l->dispatch : l->unplanned;
+    if (c.importer && step == GO) result = finish_imports(c.importer, result, args, given, c.values, l->leaf_count);
     release(&c);
     if (step == SLOW) return run_slowly(l, args, nargsf, names);
     if (step != MISSED) return result;
@@ -186,35 +172,20 @@ static PyObject *call_with_grid(PyObject *function, const struct grid_call *g) {
 }
 
 static PyObject *launch_grid(Launcher *l, const struct grid_call *g) {
-    PyObject *result = NULL;
+    PyObject *result = NULL, *pair = NULL, *elsewhere = NULL;
     struct call c;
-    begin_call(&c);
-    memset(c.arrays, 0, sizeof *c.arrays * (size_t)l->leaf_count);
+    c.owned_count = 0;
     enum step step = MISSED;
-    if (g->count == l->arguments) step = read_call(l, &c, g->values);
-    Plan *p = NULL;
-    if (step == GO) {
-        if (l->bound)
-            p = (Plan *)Py_NewRef(l->bound);
-        else
-            step = find_plan(l, &c, Py_None, &p);
-    }
-    int learns = 0;
-    if (step == GO && p->other) {
-        result = call_with_grid(p->other, g);
-    } else if (step == GO) {
-        step = p->is_slow ? SLOW : launch_by(l, &c, p, g->shape, g->stream, &result);
-        learns = step == SLOW;
-    }
-    Py_XDECREF(p);
-    if (step == SLOW) {
-        PyObject *pair = in_python(l);
-        result = pair ? call_with_grid(PyTuple_GET_ITEM(pair, 0), g) : NULL;
-        Py_XDECREF(pair);
-        if (result && learns) learn_dtypes(l, &c);
-    }
+    if (g->count == l->arguments) step = launch_known(l, &c, g->values, g->shape, g->stream, Py_None, &result);
+    if (step == MISSED)
+        elsewhere = result ? result : Py_NewRef(l->dispatch); /* other arguments, or too large a grid */
+    else if (step == SLOW && (pair = in_python(l)))
+        elsewhere = Py_NewRef(PyTuple_GET_ITEM(pair, 0));
+    if (elsewhere) result = call_with_grid(elsewhere, g);
+    if (pair && result && c.is_read) learn_dtypes(l, &c);
+    Py_XDECREF(elsewhere);
+    Py_XDECREF(pair);
     release(&c);
-    if (step == MISSED) result = call_with_grid(l->dispatch, g); /* other arguments, or too large a grid */
     return result;
 }
 
@@ -229,24 +200,15 @@ static PyObject *call_grid(Launcher *l, PyObject *const *args, size_t nargsf, Py
     return launch_grid(l, &g);
 }
 
-static PyObject *raise_collected(void) {
-    PyErr_SetString(PyExc_RuntimeError, "the launcher was collected as garbage");
-    return NULL;
-}
-
 static PyObject *call_launcher(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {
     Launcher *l = (Launcher *)self;
-    if (!l->kept) return raise_collected();
     return l->is_grid ? call_grid(l, args, nargsf, names) : call_loop(l, args, nargsf, names);
 }
 
-PyDoc_STRVAR(key_of_doc, "key_of(args, extra=None)\n--\n\nThe key of the plan for a tuple of arguments "
-                         "of the launcher's types.");
-
+/* key_of(args, extra=None): the key of the plan for a tuple of arguments of the launcher's types. */
 static PyObject *key_of(Launcher *l, PyObject *args) {
     PyObject *values, *extra = Py_None, *key = NULL;
     if (!PyArg_ParseTuple(args, "O!|O", &PyTuple_Type, &values, &extra)) return NULL;
-    if (!l->kept) return raise_collected();
     struct call c;
     begin_call(&c);
     enum step step = MISSED;
@@ -261,18 +223,12 @@ static PyObject *key_of(Launcher *l, PyObject *args) {
     return key;
 }
 
-PyDoc_STRVAR(forget_doc, "forget()\n--\n\nForget all plans, as their table does.");
-
+/* forget(): forget all plans, as their table does. */
 static PyObject *forget(Launcher *l, PyObject *nothing) {
     (void)nothing;
-    PyObject *last;
-    LOCK(l);
-    last = l->last;
-    l->last = NULL;
-    UNLOCK();
-    Py_XDECREF(last);
+    set_shared((PyObject *)l, &l->last, NULL);
     __atomic_store_n(&l->held, 0, __ATOMIC_RELAXED);
-    if (l->known) PyDict_Clear(l->known);
+    PyDict_Clear(l->known);
     Py_RETURN_NONE;
 }
 
@@ -285,46 +241,37 @@ static PyObject *forget(Launcher *l, PyObject *nothing) {
 #include "launcher_shortcuts.h"
 
 static int launcher_traverse(Launcher *l, visitproc visit, void *arg) {
+    PyObject *owned[] = {l->kept, l->in_python, l->known, l->last, l->bound};
     Py_VISIT(Py_TYPE(l));
-    Py_VISIT(l->kept);
-    Py_VISIT(l->in_python);
-    Py_VISIT(l->known);
-    Py_VISIT(l->last);
-    Py_VISIT(l->bound);
+    for (size_t k = 0; k < sizeof owned / sizeof *owned; ++k) Py_VISIT(owned[k]);
     for (int k = 0; k < l->leaf_count; ++k) Py_VISIT(l->leaves[k].dtype);
     return 0;
 }
 
+/* All other cycles have a dictionary in them. */
 static int launcher_clear(Launcher *l) {
-    Py_CLEAR(l->kept);
-    Py_CLEAR(l->in_python);
-    Py_CLEAR(l->known);
     Py_CLEAR(l->last);
-    Py_CLEAR(l->bound);
-    for (int k = 0; k < l->leaf_count; ++k) Py_CLEAR(l->leaves[k].dtype);
     return 0;
 }
 
 static void launcher_dealloc(Launcher *l) {
     PyTypeObject *type = Py_TYPE(l);
+    PyObject *owned[] = {l->kept, l->in_python, l->known, l->last, l->bound};
     PyObject_GC_UnTrack(l);
+    for (size_t k = 0; k < sizeof owned / sizeof *owned; ++k) Py_XDECREF(owned[k]);
+    for (int k = 0; k < l->leaf_count; ++k) Py_DECREF(l->leaves[k].dtype);
     free_nodes(l->nodes, l->arguments);
-    PyMem_Free(l->overlaps);
-    launcher_clear(l);
     type->tp_free(l);
     Py_DECREF(type);
 }
 
 static PyMethodDef launcher_methods[] = {
-    {"key_of", (PyCFunction)key_of, METH_VARARGS, key_of_doc},
-    {"forget", (PyCFunction)forget, METH_NOARGS, forget_doc},
+    {"key_of", (PyCFunction)key_of, METH_VARARGS, NULL},
+    {"forget", (PyCFunction)forget, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 
-PyDoc_STRVAR(launcher_doc, "What launches a kernel; `kerneltk.launch.compiled` makes it.");
-
 static PyType_Slot launcher_slots[] = {
-    {Py_tp_doc, (void *)launcher_doc},
     {Py_tp_new, launcher_new},
     {Py_tp_call, PyVectorcall_Call},
     {Py_tp_traverse, launcher_traverse},
@@ -335,31 +282,25 @@ static PyType_Slot launcher_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec launcher_spec = {
-    "kerneltk.launch._launcher.Launcher", sizeof(Launcher), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_IMMUTABLETYPE,
-    launcher_slots,
-};
-
 static PyType_Slot plan_slots[] = {
     {Py_tp_traverse, plan_traverse},
     {Py_tp_dealloc, plan_dealloc},
     {0, NULL},
 };
 
-static PyType_Spec plan_spec = {
-    "kerneltk.launch._launcher.Plan", sizeof(Plan), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION |
-        Py_TPFLAGS_IMMUTABLETYPE,
-    plan_slots,
-};
+#define MAKE_TYPE(name, object, slots, flags) make_type("kerneltk.launch._launcher." name, sizeof(object), slots, flags)
+
+static PyTypeObject *make_type(const char *name, size_t size, PyType_Slot *slots, unsigned long flags) {
+    PyType_Spec spec = {name, (int)size, 0, (unsigned)(Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | flags), slots};
+    return (PyTypeObject *)PyType_FromSpec(&spec);
+}
 
 static PyMethodDef module_methods[] = {
-    {"add_library", add_library, METH_VARARGS, add_library_doc},
-    {"add_importer", add_importer, METH_VARARGS, add_importer_doc},
-    {"dlpack_device", dlpack_device, METH_O, dlpack_device_doc},
-    {"call_methods", call_methods, METH_O, call_methods_doc},
-    {"call_by_kind", call_by_kind, METH_O, call_by_kind_doc},
+    {"add_library", add_library, METH_VARARGS, NULL},
+    {"add_importer", add_importer, METH_VARARGS, NULL},
+    {"dlpack_device", dlpack_device, METH_O, NULL},
+    {"call_methods", call_methods, METH_O, NULL},
+    {"call_by_kind", call_by_kind, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
 
@@ -374,19 +315,17 @@ static int prepare_module(PyObject *module) {
     if (!(number_zero = PyLong_FromLong(0)) || !(number_one = PyLong_FromLong(1))) return -1;
     if (!(dl_words = PyTuple_Pack(2, str_stream, str_max_version))) return -1;
     if (!(dl_version = Py_BuildValue("ii", 1, 0))) return -1;
-    plan_type = (PyTypeObject *)PyType_FromSpec(&plan_spec);
-    launcher_type = (PyTypeObject *)PyType_FromSpec(&launcher_spec);
-    called_type = (PyTypeObject *)PyType_FromSpec(&called_spec);
-    shortcut_type = (PyTypeObject *)PyType_FromSpec(&shortcut_spec);
-    viewing_type = (PyTypeObject *)PyType_FromSpec(&viewing_spec);
-    view_type = (PyTypeObject *)PyType_FromSpec(&view_spec);
-    if (!viewing_type || !view_type || !plan_type || !launcher_type || !called_type || !shortcut_type) return -1;
-    if (PyModule_AddObjectRef(module, "Shortcut", (PyObject *)shortcut_type)) return -1;
-    if (PyModule_AddObjectRef(module, "Viewing", (PyObject *)viewing_type)) return -1;
-    if (PyModule_AddIntConstant(module, "NUMPY_DTYPE", offsetof(struct numpy_array, descr))) return -1;
-    if (PyModule_AddObjectRef(module, "Called", (PyObject *)called_type)) return -1;
-    if (PyModule_AddStringConstant(module, "SOURCES", SOURCES)) return -1;
-    return PyModule_AddObjectRef(module, "Launcher", (PyObject *)launcher_type);
+    const unsigned long called = Py_TPFLAGS_HAVE_VECTORCALL, counted = Py_TPFLAGS_HAVE_GC;
+    plan_type = MAKE_TYPE("Plan", Plan, plan_slots, counted | Py_TPFLAGS_DISALLOW_INSTANTIATION);
+    launcher_type = MAKE_TYPE("Launcher", Launcher, launcher_slots, counted | called);
+    called_type = MAKE_TYPE("Called", Called, called_slots, called | Py_TPFLAGS_BASETYPE);
+    shortcut_type = MAKE_TYPE("Shortcut", Shortcut, shortcut_slots, counted | called);
+    viewing_type = MAKE_TYPE("Viewing", Viewing, viewing_slots, 0);
+    view_type = MAKE_TYPE("View", View, view_slots, Py_TPFLAGS_DISALLOW_INSTANTIATION);
+    PyTypeObject *const types[] = {launcher_type, called_type, shortcut_type, viewing_type, view_type, plan_type};
+    for (size_t k = 0; k < sizeof types / sizeof *types; ++k)
+        if (!types[k] || (k < 4 && PyModule_AddType(module, types[k]))) return -1;
+    return PyModule_AddStringConstant(module, "SOURCES", SOURCES);
 }
 
 static PyModuleDef_Slot module_slots[] = {

@@ -51,7 +51,7 @@ if TYPE_CHECKING or _module is None:
     class Called:
         """The base of kernels' classes."""
 
-        __slots__ = ()
+        __slots__ = ("_shortcut", "_shortcut_out")
         _call_kind: ClassVar[int]
 
 else:
@@ -59,7 +59,7 @@ else:
     class Called(_module.Called):
         """The base of kernels' classes."""
 
-        __slots__ = ()
+        __slots__ = ("_shortcut", "_shortcut_out")  # calls read them
         _call_kind: ClassVar[int]
 
         def __getstate__(self) -> object:

@@ -8,7 +8,6 @@ toolchain, and cached.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import re
 import struct
@@ -61,9 +60,9 @@ _VALUES = (
 _CONSTANT, _BLOCKS_OF = len(_VALUES), len(_VALUES) + 1
 _MOST_LEAVES, _MOST_VALUES = 64, 16
 _NUMBERS = (int, float, complex, np.generic)
-_VARYING = -1
 _STACK_BLOCK = 1024  # bytes of a block that no memory is allocated for
 _64_BITS = 2**64 - 1
+_NUMPY = "2."  # the versions whose arrays and scalars in memory C knows: the ABI has both
 _CODE = re.compile(r"(\d*)([a-zA-Z?])")
 # Scalars of NumPy that have their value behind the object's head, by the letter of ``struct``.
 _SCALARS: dict[type, str] = {
@@ -119,7 +118,7 @@ class _Loader:
             found = _built() or _compiled_here(only_made)
             if found is None and only_made:
                 return False
-            if found is not None and _reads_numpy(found.NUMPY_DTYPE):
+            if found is not None and np.__version__.startswith(_NUMPY):
                 add_library, add_importer = found.add_library, found.add_importer
                 exchange.read_by(
                     lambda one: (
@@ -153,51 +152,6 @@ def _compiled_here(only_made: bool) -> ModuleType | None:
 
     source, *headers = launcher_sources.paths()
     return extension.load(_NAME, source, headers, only_made)
-
-
-class _NumpyArray(ctypes.Structure):
-    """What the module reads of NumPy's arrays: ``struct numpy_array``."""
-
-    _fields_ = (
-        ("head", ctypes.c_char * object.__basicsize__),
-        ("data", ctypes.c_void_p),
-        ("nd", ctypes.c_int),
-        ("dimensions", ctypes.POINTER(ctypes.c_ssize_t)),
-        ("strides", ctypes.POINTER(ctypes.c_ssize_t)),
-        ("base", ctypes.c_void_p),
-        ("descr", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-    )
-
-
-def _reads_numpy(dtype_offset: int) -> bool:
-    """Whether the module, which reads dtypes there, reads arrays as NumPy itself does."""
-    base = np.arange(24, dtype=np.int16).reshape(2, 3, 4)
-    frozen = base[0]
-    frozen.flags.writeable = False
-    for one in (base, base[::-1, 1:, ::2], base.T, frozen, np.empty((0, 2)), np.array(1.5)):
-        fields = _NumpyArray.from_address(id(one))
-        flags = one.flags
-        known = flags.c_contiguous | flags.f_contiguous << 1 | flags.writeable << 10
-        if (
-            one.ctypes.data != fields.data
-            or one.shape != tuple(fields.dimensions[: fields.nd])
-            or one.strides != tuple(fields.strides[: fields.nd])
-            or id(one.dtype) != fields.descr
-            or known != fields.flags & 0x403
-        ):
-            return False
-    return dtype_offset == _NumpyArray.descr.offset and all(map(_keeps_value, _SCALARS))
-
-
-def _keeps_value(kind: type[Any]) -> bool:
-    """Whether scalars have their bytes behind the object's head."""
-    head = object.__basicsize__
-    for number in (0, 1, 113):
-        scalar = kind(number)
-        if ctypes.string_at(id(scalar) + head, scalar.nbytes) != scalar.tobytes():
-            return False
-    return True
 
 
 _loader = _Loader()
@@ -254,10 +208,10 @@ def reader_of(names: str) -> Callable[[Any], Any] | None:
     return attrgetter(names) if names else None
 
 
-def _values(values: tuple[LaunchValue, ...]) -> tuple[tuple[int, int], ...]:
+def _values(values: tuple[LaunchValue, ...]) -> tuple[int, bytes]:
     if len(values) > _MOST_VALUES:
         raise _NotDescribedError
-    return tuple(map(_value, values))
+    return len(values), as_bytes([number for value in values for number in _value(value)])
 
 
 def _value(value: LaunchValue) -> tuple[int, int]:
@@ -268,7 +222,17 @@ def _value(value: LaunchValue) -> tuple[int, int]:
     number = value.value if isinstance(value, Bound) else value
     if not isinstance(number, int):
         raise _NotDescribedError
-    return _CONSTANT, number & _64_BITS
+    return _CONSTANT, number
+
+
+def counted(numbers: Sequence[int]) -> tuple[int, bytes]:
+    """How many ints of C there are, and they."""
+    return len(numbers), array("i", numbers).tobytes()
+
+
+def as_bytes(numbers: Sequence[int]) -> bytes:
+    """Numbers of 64 bits."""
+    return array("Q", [number & _64_BITS for number in numbers]).tobytes()
 
 
 def _leaf(argument: Argument) -> tuple[Any, ...]:
@@ -292,13 +256,12 @@ def _leaf(argument: Argument) -> tuple[Any, ...]:
         _MARSHALS.index(argument.marshal),
         argument.is_given,
         argument.written,
-        _VARYING if argument.extents is None else argument.extents,
         guards,
         units["address"] - 1,
         units["nbytes"] - 1,
         argument.dtype,
         argument.convert,
-        _SCALARS.get(argument.type, ""),
+        ord(_SCALARS.get(argument.type, "\0")),
     )
 
 
@@ -347,40 +310,37 @@ def _description(spec: LauncherSpec) -> tuple[Any, ...]:
     layout = _layout(arrays, kinds)
     if kinds and not is_numpy and layout is None:  # only by their attributes
         raise _NotDescribedError
+    overlaps = [k for pair in spec.overlaps for k in pair]
     return (
         spec.entry == "grid",
-        is_numpy,
         spec.has_scratch and call.scratch_for is not None,
         spec.entry == "loop" and call.current_device is not None,
         -1 if spec.device is None or call.current_device is None else spec.device,
         arrays.dlpack_devices,
-        spec.returns,
+        spec.returns == "none",
+        spec.returns == "tuple",
         tuple(map(_leaf, leaves)),
         nodes,
-        spec.packed or tuple(range(len(leaves))),
-        _values(call.head_values),
-        _values(call.arguments),
-        spec.overlaps,
-        spec.outputs,
-        (reader_of(arrays.dense), reader_of(arrays.device)),
+        *counted(spec.packed or range(len(leaves))),
+        *_values(call.head_values),
+        *_values(call.arguments),
+        len(spec.overlaps),
+        counted(overlaps)[1],
+        *counted(spec.outputs),
+        reader_of(arrays.dense),
+        reader_of(arrays.device),
         layout,
-        (
-            None if call.current_stream is None else launching.current_handle,
-            call.current_device,
-            call.scratch_for,
-            launching.native,
-        ),
-        (
-            0 if call.stream_function is None else call.stream_function(),
-            0 if arrays.new_array_function is None else arrays.new_array_function(),
-        ),
-        (
-            arrays.allocate,
-            arrays.allocate_memory,
-            launching.launch,
-            launching.failed,
-            RowReader(spec, leaves),
-        ),
+        None if call.current_stream is None else launching.current_handle,
+        call.current_device,
+        call.scratch_for,
+        launching.native,
+        0 if call.stream_function is None else call.stream_function(),
+        0 if arrays.new_array_function is None else arrays.new_array_function(),
+        arrays.allocate,
+        arrays.allocate_memory,
+        launching.launch,
+        launching.failed,
+        RowReader(spec, leaves),
     )
 
 
@@ -397,9 +357,9 @@ def description_of(spec: LauncherSpec) -> tuple[Any, ...] | None:
 
 
 @lru_cache
-def _codes(layout: str) -> tuple[bytes, int]:
-    """Where a ``struct`` format without alignment has its values: each one's letter, offset and
-    size as three ints of C; and the size of them all.
+def _codes(layout: str) -> tuple[int, bytes, int]:
+    """Where a ``struct`` format without alignment has its values: how many there are, each one's
+    letter, offset and size as three ints of C, and the size of them all.
     """
     codes = array("i")
     offset = 0
@@ -411,7 +371,7 @@ def _codes(layout: str) -> tuple[bytes, int]:
             for k in range(number):
                 codes.extend((ord(letter), offset + k * size, size))
         offset += number * size
-    return codes.tobytes(), offset
+    return len(codes) // 3, codes.tobytes(), offset
 
 
 class RowReader:
@@ -448,7 +408,7 @@ class RowReader:
         if type(packer) is not struct.Struct:  # what packs converts numbers before
             return None
         content = bytes(memoryview(buffer.memory))
-        codes, end = _codes(packer.format)
+        *codes, end = _codes(packer.format)
         if end > len(content):
             return None
         at, starts = self._first, array("i", [0])
@@ -460,13 +420,9 @@ class RowReader:
         return (
             int(function or 0) & _64_BITS, grid, chunk, block, scratch, len(content),
             content.rstrip(b"\0") if len(content) > _STACK_BLOCK else content,
-            codes, array("i", buffer.offsets).tobytes(), _as_bytes(numbers), starts.tobytes(),
-            _as_bytes(shape), shapes, shape, order,
+            *codes, *counted(buffer.offsets), as_bytes(numbers), starts.tobytes(),
+            len(shape), as_bytes(shape), shapes, shape, order,
         )  # fmt: skip
-
-
-def _as_bytes(numbers: Sequence[int]) -> bytes:
-    return array("Q", [number & _64_BITS for number in numbers]).tobytes()
 
 
 class _Launching:
@@ -568,9 +524,10 @@ class LauncherTemplate:
         awaited = is_awaited()  # asked first: the module may be there behind that
         kind = launcher_class()
         if kind is None or self._description is None:
-            later = _has_class if awaited and self._description is not None else None
+            is_interim = awaited and self._description is not None
+            later = (lambda: launcher_class() is not None) if is_interim else None
             run: Any = self._interpreter.bind(dispatch, plans, unplanned, is_outdated=later)
-            return BoundLauncher(run, run.key_of if self.spec.bound is None else None, _nothing)
+            return BoundLauncher(run, run.key_of if self.spec.bound is None else None, lambda: None)
 
         def in_python() -> tuple[Callable[..., Any], Any]:
             run: Any = self._interpreter.bind(dispatch, plans, unplanned, launcher)
@@ -586,11 +543,3 @@ class LauncherTemplate:
             in_python,
         )
         return BoundLauncher(launcher, launcher.key_of, launcher.forget)
-
-
-def _has_class() -> bool:
-    return launcher_class() is not None
-
-
-def _nothing() -> None:
-    """Forget nothing: the table of plans is all that there is."""

@@ -25,14 +25,22 @@ struct call {
     int64_t device;                /* of all arrays then, or -1 */
     const struct importer *importer; /* of those that are imported for this call, or NULL */
     int has_own;                   /* whether there are arrays of the backend's own, or imported ones */
+    int is_read;                   /* all of this */
 };
 
 /* What a step says: go on, an exception is set, do it in Python, another launcher's, no plan. */
 enum step { GO, FAILED, SLOW, MISSED };
 
+/* Goes on where a step says so. */
+#define TRY(taken)                            \
+    do {                                      \
+        enum step step_ = (taken);            \
+        if (step_ != GO) return step_;        \
+    } while (0)
+
 /* The rest of it is written before it is read: it takes pages. */
 static void begin_call(struct call *c) {
-    c->owned_count = c->word_count = c->dtype_count = c->has_own = 0;
+    c->owned_count = c->word_count = c->dtype_count = c->has_own = c->is_read = 0;
     c->library = NULL;
     c->importer = NULL;
     c->device = -1;
@@ -50,10 +58,7 @@ static int own(struct call *c, PyObject *object) {
 }
 
 static void release(struct call *c) {
-    while (c->owned_count) {
-        PyObject *object = c->owned[--c->owned_count];
-        Py_DECREF(object);
-    }
+    while (c->owned_count) Py_DECREF(c->owned[--c->owned_count]);
 }
 
 /* What launchers in Python handle raises again there, with its own message. All else leaves them, as
@@ -70,12 +75,31 @@ static __attribute__((cold)) enum step slowly(void) {
     return FAILED;
 }
 
-/* Whether what a function says of an array is true; -1 with an exception. */
-static int is_true(PyObject *function, PyObject *object) {
-    PyObject *found = PyObject_CallOneArg(function, object);
+/* Gives a reference back, and says whether that was true; -1 with an exception. */
+static int take_truth(PyObject *found) {
     int result = found ? PyObject_IsTrue(found) : -1;
     Py_XDECREF(found);
     return result;
+}
+
+/* Whether what a function says of an array is true; -1 with an exception. */
+static int is_true(PyObject *function, PyObject *object) { return take_truth(PyObject_CallOneArg(function, object)); }
+
+/* As PyArg_ParseTuple converts: NULL for None, and the address of a function. */
+static int or_null(PyObject *object, void *at) {
+    *(PyObject **)at = object == Py_None ? NULL : object;
+    return 1;
+}
+
+static int to_function(PyObject *address, void *at) {
+    *(void **)at = PyLong_AsVoidPtr(address);
+    return !PyErr_Occurred();
+}
+
+/* What is in an object's bytes, which are kept. */
+static int to_items(PyObject *bytes, void *items) {
+    *(const void **)items = PyBytes_AS_STRING(bytes);
+    return 1;
 }
 
 /* Gives a reference to an integer back; 0 with an exception where it is none. */
@@ -88,16 +112,6 @@ static int take_integer(PyObject *found, int64_t *number) {
 
 static int call_for_integer(PyObject *function, PyObject *object, int64_t *number) {
     return take_integer(PyObject_CallOneArg(function, object), number);
-}
-
-/* Gives a reference to an address back; 0 where it is none, with an exception or without. */
-static int take_address(PyObject *found, uintptr_t *address) {
-    if (!found) return 0;
-    unsigned long long value = PyLong_Check(found) ? PyLong_AsUnsignedLongLong(found) : 0;
-    int done = PyLong_Check(found) && (value != (unsigned long long)-1 || !PyErr_Occurred());
-    Py_DECREF(found);
-    if (done) *address = (uintptr_t)value;
-    return done;
 }
 
 static int add_word(struct call *c, int64_t word) {
@@ -132,16 +146,14 @@ static int is_guarded_dtype(const struct leaf *leaf, const PyObject *dtype) {
     return __atomic_load_n(&leaf->dtype, __ATOMIC_RELAXED) == dtype;
 }
 
-/* A tuple of numbers, each times a unit. */
-static PyObject *numbers_tuple(const int64_t *numbers, int count, int64_t unit) {
+static PyObject *numbers_tuple(const int64_t *numbers, int count) {
     PyObject *tuple = PyTuple_New(count);
     for (int k = 0; tuple && k < count; ++k) {
-        PyObject *number = PyLong_FromLongLong(numbers[k] * unit);
-        if (!number) {
+        PyObject *number = PyLong_FromLongLong(numbers[k]);
+        if (number)
+            PyTuple_SET_ITEM(tuple, k, number);
+        else
             Py_CLEAR(tuple);
-            break;
-        }
-        PyTuple_SET_ITEM(tuple, k, number);
     }
     return tuple;
 }
@@ -152,7 +164,7 @@ static PyObject *numbers_tuple(const int64_t *numbers, int count, int64_t unit) 
  * what is read is borrowed. */
 static inline int read_own(const struct layout *layout, PyObject *object, struct array *array) {
     array->unit = 1;
-    if (!layout) {
+    if (!layout->kind) {
         const struct numpy_array *known = (const struct numpy_array *)object;
         array->dtype = known->descr;
         array->address = (uintptr_t)known->data;
@@ -188,13 +200,12 @@ static enum step read_array(Launcher *l, struct call *c, int index) {
     int64_t device;
     array->is_foreign = !is_view(object) && (PyObject *)Py_TYPE(object) != leaf->type;
     if (array->is_foreign) {
-        enum step step = read_foreign(l, c, leaf, array);
-        if (step != GO) return step;
+        TRY(read_foreign(l, c, leaf, array));
         device = array->device;
     } else {
         if (is_view(object))
             *array = ((View *)object)->array;
-        else if (!read_own(l->is_numpy ? NULL : &l->layout, object, array))
+        else if (!read_own(&l->layout, object, array))
             return SLOW;
         array->object = object;
         device = array->is_foreign ? array->device : 0;
@@ -210,15 +221,14 @@ static enum step read_array(Launcher *l, struct call *c, int index) {
         if (!is_kept && !own(c, Py_NewRef(array->dtype))) return slowly();
     }
     if (!l->has_plans) return GO;
-    enum step step = add_array(c, array, l->has_layout && array->is_in_order);
-    if (step != GO) return step;
+    TRY(add_array(c, array, l->layout.kind && array->is_in_order));
     if (l->device_of && !array->is_foreign) {
         if (!call_for_integer(l->device_of, array->memory, &device)) return slowly();
         if (c->library && c->device >= 0 && device != c->device) return MISSED;
         if (c->library) c->device = device;
     }
     if (l->device_of && !add_word(c, device)) return SLOW;
-    return leaf->is_written && l->is_numpy && !add_word(c, array->is_writable) ? SLOW : GO;
+    return leaf->is_written && !l->layout.kind && !add_word(c, array->is_writable) ? SLOW : GO;
 }
 
 /* Whether an argument is an array of another library's instead of the backend's own. All that are no such ones are
@@ -263,8 +273,7 @@ static enum step take(Launcher *l, struct call *c, const struct node *node, PyOb
         } else {
             item = PyTuple_GET_ITEM(value, k);
         }
-        enum step step = take(l, c, &node->items[k], item);
-        if (step != GO) return step;
+        TRY(take(l, c, &node->items[k], item));
     }
     return GO;
 }
@@ -278,15 +287,11 @@ static enum step read_arguments(Launcher *l, struct call *c) {
     unsigned every = 0;
     int read = 0;
     if (c->library && c->importer) return MISSED;
-    if (c->library) {
-        enum step step = check_writes(l, c);
-        if (step != GO) return step;
-    }
+    if (c->library) TRY(check_writes(l, c));
     for (int k = 0; k < l->leaf_count; ++k) {
         const struct leaf *leaf = &l->leaves[k];
         if (leaf->marshal == ADDRESS && leaf->is_given) {
-            enum step step = read_array(l, c, k);
-            if (step != GO) return step;
+            TRY(read_array(l, c, k));
             every |= (unsigned)(c->arrays[k].address & 15);
             read = 1;
         } else if (leaf->marshal == BYTES && l->has_plans) {
@@ -298,8 +303,7 @@ static enum step read_arguments(Launcher *l, struct call *c) {
     if (!l->has_plans) return GO;
     if (l->current_device_in_key) {
         int64_t device;
-        enum step step = call_for_number(l->current_device, &device);
-        if (step != GO) return step;
+        TRY(call_for_number(l->current_device, &device));
         if (c->library && device != c->device) return MISSED;
         if (!add_word(c, device)) return SLOW;
     }

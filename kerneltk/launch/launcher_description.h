@@ -19,8 +19,7 @@ enum { C_CONTIGUOUS = 1, F_CONTIGUOUS = 2, WRITEABLE = 0x400 };
 enum marshal { ADDRESS, NUMBER, CONVERTED, FLOAT32, BYTES, NOTHING };
 enum guard { SAME_DTYPE = 1, DENSE = 2, HAS_MEMORY = 4, ON_DEVICE = 8, WRITABLE = 16 };
 enum value_code {
-    FUNCTION, STREAM, PARAMETERS, GRID, CHUNK, BLOCK, GX, GY, GZ, BX, BY, BZ, SHARED, BLOCKS,
-    CONSTANT, BLOCKS_OF,
+    FUNCTION, STREAM, PARAMETERS, GRID, CHUNK, BLOCK, GX, GY, GZ, BX, BY, BZ, SHARED, BLOCKS, CONSTANT, BLOCKS_OF,
 };
 
 struct library;
@@ -32,10 +31,9 @@ struct layout { /* of arrays in memory; see `kerneltk.backends.base.ArrayLayout`
 
 struct leaf {
     PyObject *type;
-    enum marshal marshal;
-    int is_given, is_written, extents, guards;
-    uint64_t address_unit, bytes_unit; /* what they must be multiples of, less one */
-    char scalar; /* the letter of `struct` for a scalar of NumPy's that has its value behind its head; or 0 */
+    int marshal, is_given, is_written, guards;
+    unsigned long long address_unit, bytes_unit; /* what they must be multiples of, less one */
+    int scalar; /* the letter of `struct` for a scalar of NumPy's that has its value behind its head; or 0 */
     PyObject *dtype, *convert;
 };
 
@@ -47,8 +45,7 @@ struct node { /* an argument, or an item of a structure */
 };
 
 struct launch_value {
-    enum value_code code;
-    int64_t number;
+    int64_t code, number;
 };
 
 struct overlap {
@@ -65,25 +62,24 @@ typedef struct {
     PyObject *last;    /* a plan, or NULL */
     PyObject *bound;   /* the plan of a launcher that has one, or NULL */
     int64_t held;      /* bytes of blocks that the known plans may keep */
-    int is_grid, is_numpy, has_layout, has_plans, takes_scratch, returns_tuple, returns_none;
-    int current_device_in_key, arguments, leaf_count, packed_count, head_count, value_count;
-    int overlap_count, output_count;
-    int64_t device; /* -1 for none */
+    int is_grid, has_plans, takes_scratch, returns_tuple, returns_none;
+    int current_device_in_key, arguments, leaf_count;
+    long long device; /* -1 for none */
     int dlpack_devices[2]; /* DLPack's numbers of where the backend's arrays are; 0 for none */
     struct node *nodes;
     struct leaf leaves[MOST_LEAVES];
-    int packed[MOST_LEAVES], outputs[MOST_LEAVES];
-    struct launch_value head[MOST_VALUES], values[MOST_VALUES];
+    const int *packed, *outputs; /* leaves */
+    const struct launch_value *head, *values;
+    const struct overlap *overlaps;
+    Py_ssize_t packed_count, output_count, head_count, value_count, overlap_count;
     int changing[MOST_VALUES], changing_count; /* the values that a plan does not have */
-    struct overlap *overlaps;
     PyObject *dense, *device_of; /* functions of an array and of memory; or NULL */
-    struct layout layout;
+    struct layout layout; /* without a kind: the arrays are NumPy's */
     PyObject *allocate, *allocate_memory, *current_stream, *current_device, *scratch_for;
     intptr_t (*stream_function)(void); /* what `current_stream` returns, or NULL */
     PyObject *(*new_array)(PyObject *kind, const void *shape, PyObject *dtype, PyObject *none); /* or NULL */
     struct {
-        int64_t device, size;
-        uintptr_t address;
+        int64_t device, size, address;
     } scratch; /* of the default stream, which is not captured; memory for scratch is kept for good */
     PyObject *read_row; /* a `RowReader` */
     PyObject *resolve; /* returns the address of what launches, or 0 */
@@ -105,10 +101,12 @@ struct shape {
 typedef struct {
     PyObject_HEAD
     PyObject *row, *extra;
+    PyObject *words; /* of the calls that it is for, as bytes */
     PyObject *key;   /* what the words' addresses stand for is in it */
     PyObject *read;  /* what `RowReader` has made of the row: all below belongs to it */
     PyObject *other; /* another launcher that the plan is for, or NULL; the row's */
-    int is_slow, code_count, pointer_count, word_count, next_shape;
+    int is_slow, next_shape;
+    Py_ssize_t code_count, pointer_count;
     long long grid, chunk, block, scratch;
     int64_t function;
     PyObject *shape, *order, *shapes;
@@ -124,7 +122,6 @@ typedef struct {
     const int64_t *numbers; /* extents of all leaves, then limits of overlaps */
     const int *extent_starts; /* where among them a leaf's begin, and behind the last one's */
     const int64_t *limits;
-    int64_t *words;
     struct shape known_shapes[KNOWN_SHAPES];
     const struct library *makers_library; /* whose outputs `makers` make, on `makers_device` */
     int64_t makers_device;
@@ -139,16 +136,16 @@ static PyMemberDef vectorcall_members[] = {
 
 static PyTypeObject *plan_type, *launcher_type;
 /* Names: what C calls them, and what they are. */
-#define NAMES(name)                                                                                      \
-    name(str_dtype, "dtype") name(str_nbytes, "nbytes") name(str_tobytes, "tobytes")                     \
-    name(str_configure, "configure") name(str_C, "C") name(str_inline_cache, "_inline_cache")            \
-    name(str_nin, "nin") name(str_dispatcher, "_dispatcher") name(str_recent, "recent")                  \
-    name(str_launch, "_launch") name(str_shortcut, "_shortcut") name(str_shortcut_out, "_shortcut_out")  \
-    name(str_out, "out") name(str_call, "__call__") name(str_common_call, "_common_call")                \
-    name(str_call_kind, "_call_kind") name(str_cuda_interface, "__cuda_array_interface__")                \
-    name(str_itemsize, "itemsize") name(str_dlpack, "__dlpack__") name(str_stream, "stream")              \
-    name(str_max_version, "max_version") name(str_data, "data") name(str_typestr, "typestr")                \
-    name(str_shape, "shape") name(str_strides, "strides") name(str_mask, "mask")
+#define NAMES(name)                                                                                     \
+    name(str_dtype, "dtype") name(str_nbytes, "nbytes") name(str_tobytes, "tobytes")                    \
+    name(str_configure, "configure") name(str_C, "C") name(str_inline_cache, "_inline_cache")           \
+    name(str_dispatcher, "_dispatcher") name(str_recent, "recent") name(str_launch, "_launch")          \
+    name(str_shortcut, "_shortcut") name(str_shortcut_out, "_shortcut_out") name(str_out, "out")        \
+    name(str_call, "__call__") name(str_common_call, "_common_call") name(str_call_kind, "_call_kind")  \
+    name(str_cuda_interface, "__cuda_array_interface__") name(str_itemsize, "itemsize")                 \
+    name(str_dlpack, "__dlpack__") name(str_stream, "stream") name(str_max_version, "max_version")      \
+    name(str_data, "data") name(str_typestr, "typestr") name(str_shape, "shape")                        \
+    name(str_strides, "strides") name(str_mask, "mask")
 #define DECLARE(name, value) static PyObject *name;
 NAMES(DECLARE)
 #undef DECLARE

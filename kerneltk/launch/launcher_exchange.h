@@ -33,7 +33,6 @@ enum { DL_CPU = 1, DL_MAJOR = 1, DL_FLOAT = 2, DL_COMPLEX = 5, DL_CODES = 32, DL
 #define MOST_KINDS 4
 
 struct library {
-    PyObject *kept; /* what is not counted below belongs to it */
     PyTypeObject *kinds[MOST_KINDS];
     int kind_count;
     const struct dl_table *table;
@@ -71,6 +70,17 @@ static PyObject *dtype_for(const struct library *library, const struct dl_tensor
     if (__atomic_compare_exchange_n(at, &known, found, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return found;
     Py_DECREF(found); /* another thread's */
     return known;
+}
+
+/* What a tensor says of where an array lies, with its strides in elements. */
+static void set_tensor(struct array *array, const struct dl_tensor *tensor) {
+    array->address = (uintptr_t)tensor->data + tensor->byte_offset;
+    array->shape = tensor->shape;
+    array->strides = tensor->strides;
+    array->ndim = tensor->ndim;
+    array->device = tensor->device_id;
+    array->item = array->unit = tensor->bits / 8;
+    array->is_writable = 1;
 }
 
 /* Whether an array's memory holds other numbers than its elements; -1 with an exception. */
@@ -112,11 +122,8 @@ static int is_beyond(const struct library *library, const struct array *array) {
 
 /* Whether a kernel may write to an array; -1 with an exception. */
 static int may_write(const struct library *library, PyObject *object) {
-    PyObject *required = PyObject_GetAttr(object, library->requires_grad);
-    int is_required = required ? PyObject_IsTrue(required) : -1;
-    Py_XDECREF(required);
-    if (is_required <= 0) return is_required < 0 ? -1 : 1;
-    return is_true(library->may_write, object);
+    int is_required = take_truth(PyObject_GetAttr(object, library->requires_grad));
+    return is_required > 0 ? is_true(library->may_write, object) : is_required < 0 ? -1 : 1;
 }
 
 /* ---- arrays ---- */
@@ -170,30 +177,27 @@ static int is_broadcast(const struct array *array) {
     return found;
 }
 
-/* As read_array, for an array of the call's library. */
-static enum step read_foreign(Launcher *l, struct call *c, const struct leaf *leaf, struct array *array) {
-    const struct library *library = c->library;
+/* Reads an array of a library, in memory of one of two kinds. */
+static enum step read_tensor(const struct library *library, const int *device_types, struct array *array) {
     struct dl_tensor tensor;
     if (library->table->read(array->object, &tensor)) return missed();
-    if (tensor.device_type != l->dlpack_devices[0] && tensor.device_type != l->dlpack_devices[1]) return MISSED;
+    if (tensor.device_type != device_types[0] && tensor.device_type != device_types[1]) return MISSED;
     if (tensor.ndim && !tensor.strides) return MISSED;
-    if (l->device >= 0 && tensor.device_id != l->device) return MISSED;
-    if (c->device >= 0 && tensor.device_id != c->device) return MISSED;
-    c->device = tensor.device_id;
+    set_tensor(array, &tensor);
     array->dtype = dtype_for(library, &tensor);
     if (!array->dtype || array->dtype == Py_None) return missed();
-    array->address = (uintptr_t)tensor.data + tensor.byte_offset;
-    array->shape = tensor.shape;
-    array->strides = tensor.strides;
-    array->ndim = tensor.ndim;
-    array->device = tensor.device_id;
-    array->unit = tensor.bits / 8;
-    array->item = array->unit;
-    array->is_writable = 1;
     if (!tensor.data && bytes_of(array)) return MISSED; /* wrapped, or without memory */
+    return is_lazy(library, array->object, tensor.code) || is_beyond(library, array) ? missed() : GO;
+}
+
+/* As read_array, for an array of the call's library. */
+static enum step read_foreign(Launcher *l, struct call *c, const struct leaf *leaf, struct array *array) {
+    TRY(read_tensor(c->library, l->dlpack_devices, array));
+    if (l->device >= 0 && array->device != l->device) return MISSED;
+    if (c->device >= 0 && array->device != c->device) return MISSED;
+    c->device = array->device;
     if (leaf->is_written && is_broadcast(array)) return MISSED; /* Python refuses it */
-    if (is_lazy(library, array->object, tensor.code) || is_beyond(library, array)) return missed();
-    array->is_in_order = l->has_layout && l->has_plans && is_contiguous(array, 0);
+    array->is_in_order = l->layout.kind && l->has_plans && is_contiguous(array, 0);
     return GO;
 }
 
@@ -205,31 +209,30 @@ static int foreign_stream(const struct call *c, int device_type, uintptr_t *stre
     return 1;
 }
 
+/* Calls a function of a list that is not empty, whose reference it takes; 0 with an exception. */
+static int call_with_list(PyObject *function, PyObject *list) {
+    int is_empty = list && !PyList_GET_SIZE(list);
+    PyObject *done = list && !is_empty ? PyObject_CallOneArg(function, list) : NULL;
+    Py_XDECREF(list);
+    Py_XDECREF(done);
+    return is_empty || done;
+}
+
 /* Tells the library of arrays that were written to. */
 static int note_writes(Launcher *l, struct call *c) {
-    PyObject *written = NULL;
-    for (int k = 0; k < l->leaf_count; ++k) {
+    PyObject *written = PyList_New(0);
+    for (int k = 0; written && k < l->leaf_count; ++k) {
         const struct leaf *leaf = &l->leaves[k];
         if (leaf->marshal != ADDRESS || !leaf->is_given || !leaf->is_written || !c->arrays[k].is_foreign) continue;
-        if (!written && !(written = PyList_New(0))) return 0;
-        if (PyList_Append(written, c->values[k])) {
-            Py_DECREF(written);
-            return 0;
-        }
+        if (PyList_Append(written, c->values[k])) Py_CLEAR(written);
     }
-    if (!written) return 1;
-    PyObject *done = PyObject_CallOneArg(c->library->note_writes, written);
-    Py_DECREF(written);
-    Py_XDECREF(done);
-    return done != NULL;
+    return call_with_list(c->library->note_writes, written);
 }
 
 /* Whether programs have put something in the way of new arrays; -1 with an exception. */
 static int is_intercepted(const struct library *library) {
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(library->is_intercepted); ++k) {
-        PyObject *found = PyObject_CallNoArgs(PyTuple_GET_ITEM(library->is_intercepted, k));
-        int result = found ? PyObject_IsTrue(found) : -1;
-        Py_XDECREF(found);
+        int result = take_truth(PyObject_CallNoArgs(PyTuple_GET_ITEM(library->is_intercepted, k)));
         if (result) return result;
     }
     return 0;
@@ -237,46 +240,35 @@ static int is_intercepted(const struct library *library) {
 
 /* ---- making them known ---- */
 
-PyDoc_STRVAR(add_library_doc,
-             "add_library(kinds, table, dtype_of, is_lazy, storage, offset, requires_grad, may_write, "
-             "note_writes, maker, is_intercepted, layout)\n--\n\nTake arrays of these types by a capsule of DLPack's exchange "
-             "table; whether this version of it is known. See `kerneltk.interop.exchange`.");
-
+/* add_library(kinds, table, dtype_of, is_lazy, storage, offset, requires_grad, may_write, note_writes, maker,
+ * is_intercepted, layout): take arrays of these types by a capsule of DLPack's exchange table; whether this version of
+ * it is known. See `kerneltk.interop.exchange`. */
 static PyObject *add_library(PyObject *module, PyObject *args) {
     (void)module;
     PyObject *kinds, *capsule, *layout;
-    struct library new = {.kept = args};
-    if (!PyArg_ParseTuple(args, "O!OOO!OOOOOOO!O", &PyTuple_Type, &kinds, &capsule, &new.dtype_of, &PyTuple_Type,
-                          &new.is_lazy, &new.storage, &new.offset, &new.requires_grad, &new.may_write,
-                          &new.note_writes, &new.maker, &PyTuple_Type, &new.is_intercepted, &layout))
+    struct library new = {0};
+    if (!PyArg_ParseTuple(args, "OOOOOOOOOOOO&", &kinds, &capsule, &new.dtype_of, &new.is_lazy, &new.storage, &new.offset,
+                          &new.requires_grad, &new.may_write, &new.note_writes, &new.maker, &new.is_intercepted, or_null,
+                          &layout))
         return NULL;
-    if (layout != Py_None) {
-        new.has_layout = 1;
-        if (!PyArg_ParseTuple(layout, "nnnnnK", &new.at_implementation, &new.at_storage, &new.at_size,
-                              &new.at_first, &new.at_keys, &new.lazy_keys))
-            return NULL;
-    }
-    if (PyTuple_GET_SIZE(kinds) > MOST_KINDS || library_count == MOST_LIBRARIES) Py_RETURN_FALSE;
-    new.table = PyCapsule_GetPointer(capsule, "dlpack_exchange_api");
-    if (!new.table) return NULL;
+    new.has_layout = layout != NULL;
+    if (layout && !PyArg_ParseTuple(layout, "nnnnnK", &new.at_implementation, &new.at_storage, &new.at_size,
+                                    &new.at_first, &new.at_keys, &new.lazy_keys))
+        return NULL;
+    new.kind_count = (int)PyTuple_GET_SIZE(kinds);
+    if (new.kind_count > MOST_KINDS || library_count == MOST_LIBRARIES) Py_RETURN_FALSE;
+    for (int k = 0; k < new.kind_count; ++k) new.kinds[k] = (PyTypeObject *)PyTuple_GET_ITEM(kinds, k);
+    if (!(new.table = PyCapsule_GetPointer(capsule, "dlpack_exchange_api"))) return NULL;
     while (new.table && new.table->major != DL_MAJOR) new.table = new.table->older;
     if (!new.table || !new.table->read || !new.table->current_stream) Py_RETURN_FALSE;
-    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(kinds); ++k) {
-        if (!PyType_Check(PyTuple_GET_ITEM(kinds, k))) {
-            PyErr_SetString(PyExc_TypeError, "kinds are types");
-            return NULL;
-        }
-        new.kinds[new.kind_count++] = (PyTypeObject *)PyTuple_GET_ITEM(kinds, k);
-    }
-    Py_INCREF(args);
+    Py_INCREF(args); /* it has all that is not counted */
     libraries[library_count] = new;
     __atomic_store_n(&library_count, library_count + 1, __ATOMIC_RELEASE);
     Py_RETURN_TRUE;
 }
 
-PyDoc_STRVAR(dlpack_device_doc, "dlpack_device(array)\n--\n\nDLPack's numbers of an array's kind of memory and its device; "
-                                "None where it is of no library that is known.");
-
+/* dlpack_device(array): DLPack's numbers of its kind of memory and its device; None where it is of no library that is
+ * known. */
 static PyObject *dlpack_device(PyObject *module, PyObject *object) {
     (void)module;
     const struct library *library = library_of(Py_TYPE(object));

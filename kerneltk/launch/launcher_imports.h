@@ -12,12 +12,12 @@ struct importer {
     PyTypeObject *kind;
     PyObject *own_kind; /* the type of the backend's arrays that stand for them */
     int device_type;    /* DLPack's; 0: what has the interface */
-    PyObject *take, *convert, *keep; /* see `Importer`; the last may be None */
+    PyObject *take, *convert, *keep; /* see `Importer`; the last may be NULL */
     PyObject *dtypes;                /* by the interface's names */
     struct library library;          /* its dtypes alone */
     intptr_t (*stream_function)(void);
     int (*pointer_attribute)(void *found, int attribute, uintptr_t address);
-    PyObject *current_device; /* None: there is one */
+    PyObject *current_device; /* NULL: there is one */
     int (*read_context)(void **context), (*make_current)(void *context); /* NULL then */
 };
 
@@ -54,8 +54,6 @@ static PyObject *take_import(const View *view) {
     return taken;
 }
 
-static int own_by(View *view, PyObject *object) { return (view->of = object) != NULL; }
-
 static int is_imported(const PyObject *value) { return is_view(value) && ((const View *)value)->importer; }
 
 /* Room for extents and strides; 0 where there is none. */
@@ -83,8 +81,8 @@ static int read_extents_of(View *view, PyObject *shape, PyObject *strides) {
 }
 
 static int read_interface(const struct importer *i, View *view) {
-    PyObject *interface = PyObject_GetAttr(view->whole, str_cuda_interface);
-    if (!own_by(view, interface) || !PyDict_CheckExact(interface)) return 0;
+    PyObject *interface = view->of = PyObject_GetAttr(view->whole, str_cuda_interface);
+    if (!interface || !PyDict_CheckExact(interface)) return 0;
     PyObject *data = PyDict_GetItem(interface, str_data), *name = PyDict_GetItem(interface, str_typestr);
     PyObject *shape = PyDict_GetItem(interface, str_shape), *mask = PyDict_GetItem(interface, str_mask);
     PyObject *stream = PyDict_GetItem(interface, str_stream), *size;
@@ -118,27 +116,27 @@ struct dl_versioned {
 static int read_capsule(const struct importer *i, View *view) {
     PyObject *given[] = {NULL, view->whole, i->device_type == DL_CPU ? Py_None : number_one, dl_version};
     PyObject *capsule = PyObject_VectorcallMethod(str_dlpack, given + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, dl_words);
-    if (!own_by(view, capsule)) return 0;
     const struct dl_tensor *tensor;
-    if (PyCapsule_IsValid(capsule, "dltensor_versioned"))
+    view->of = capsule;
+    if (capsule && PyCapsule_IsValid(capsule, "dltensor_versioned"))
         tensor = &((const struct dl_versioned *)PyCapsule_GetPointer(capsule, "dltensor_versioned"))->tensor;
-    else if (!(tensor = PyCapsule_GetPointer(capsule, "dltensor")))
+    else if (!capsule || !(tensor = PyCapsule_GetPointer(capsule, "dltensor")))
         return 0;
     if (tensor->device_type != i->device_type || tensor->ndim > MOST_LEAVES) return 0;
     PyObject *dtype = dtype_for(&i->library, tensor);
     if (!dtype || dtype == Py_None) return 0;
+    set_tensor(&view->array, tensor);
     if (!make_room(view, tensor->ndim)) return 0;
     int64_t step = 1, *numbers = view->numbers;
     view->array.dtype = Py_NewRef(dtype);
-    view->array.item = tensor->bits / 8;
-    view->array.address = (uintptr_t)tensor->data + tensor->byte_offset;
-    view->array.device = tensor->device_id;
+    view->array.unit = 1;
+    view->array.is_writable = 0;
     for (int k = tensor->ndim - 1; k >= 0; --k) {
         numbers[k] = tensor->shape[k];
         numbers[tensor->ndim + k] = (tensor->strides ? tensor->strides[k] : step) * view->array.item;
         step *= numbers[k];
     }
-    return 1; /* it is not to be written to */
+    return 1;
 }
 
 /* An array of another library as a view: a new reference. NULL for what Python takes, or with an exception that it
@@ -159,7 +157,7 @@ static PyObject *import_view(const struct importer *i, PyObject *value) {
     void *before = current_context(i);
     int done = i->device_type ? read_capsule(i, view) : read_interface(i, view);
     restore_context(i, before);
-    if (done && i->current_device != Py_None)
+    if (done && i->current_device)
         done = take_integer(PyObject_CallNoArgs(i->current_device), &device) && device == view->array.device;
     if (done && !view->array.address && bytes_of(&view->array)) done = 0;
     if (done) {
@@ -202,34 +200,28 @@ static PyObject *given_back(const struct importer *i, PyObject *result, PyObject
     return back;
 }
 
-/* Keeps the imported arrays among values until the work on them is done; 0 with an exception. */
-static int keep_imports(const struct importer *i, PyObject *const *values, Py_ssize_t count) {
-    if (i->keep == Py_None) return 1;
-    PyObject *held = PyList_New(0), *done = NULL;
-    for (Py_ssize_t k = 0; held && k < count; ++k)
+/* Ends a call whose result is given: the imported arrays among values are kept until the work on them is done, and what
+ * is returned is as given_back has it. */
+static PyObject *finish_imports(const struct importer *i, PyObject *result, PyObject *const *given, Py_ssize_t count,
+                                PyObject *const *values, Py_ssize_t value_count) {
+    PyObject *held = i->keep ? PyList_New(0) : NULL;
+    for (Py_ssize_t k = 0; held && k < value_count; ++k)
         if (values[k] && is_imported(values[k]) && PyList_Append(held, ((View *)values[k])->of)) Py_CLEAR(held);
-    if (held) done = PyObject_CallOneArg(i->keep, held);
-    Py_XDECREF(held);
-    Py_XDECREF(done);
-    return done != NULL;
+    if (i->keep && !call_with_list(i->keep, held)) Py_CLEAR(result);
+    return given_back(i, result, given, count);
 }
 
-PyDoc_STRVAR(add_importer_doc, "add_importer(kind, own_kind, device_type, take, convert, keep, dtypes, dtype_of, stream, "
-                               "attribute, current_device, read_context, make_current)\n--\n\nTake arrays of a type; see `kerneltk.interop.exchange`.");
-
+/* add_importer(kind, own_kind, device_type, take, convert, keep, dtypes, dtype_of, stream, attribute, current_device,
+ * read_context, make_current): take arrays of a type; see `kerneltk.interop.exchange`. */
 static PyObject *add_importer(PyObject *module, PyObject *args) {
     struct importer new = {0};
-    unsigned long long stream, attribute, read_context, make_current;
     (void)module;
-    if (!PyArg_ParseTuple(args, "O!OiOOOOOKKOKK", &PyType_Type, &new.kind, &new.own_kind, &new.device_type, &new.take,
-                          &new.convert, &new.keep, &new.dtypes, &new.library.dtype_of, &stream, &attribute,
-                          &new.current_device, &read_context, &make_current))
+    if (!PyArg_ParseTuple(args, "OOiOOO&OOO&O&O&O&O&", &new.kind, &new.own_kind, &new.device_type, &new.take, &new.convert,
+                          or_null, &new.keep, &new.dtypes, &new.library.dtype_of, to_function, &new.stream_function,
+                          to_function, &new.pointer_attribute, or_null, &new.current_device, to_function,
+                          &new.read_context, to_function, &new.make_current))
         return NULL;
-    new.stream_function = (intptr_t(*)(void))(uintptr_t)stream;
-    new.pointer_attribute = (int (*)(void *, int, uintptr_t))(uintptr_t)attribute;
-    new.read_context = (int (*)(void **))(uintptr_t)read_context;
-    new.make_current = (int (*)(void *))(uintptr_t)make_current;
-    if (importer_count == MOST_IMPORTERS || (!new.device_type && !attribute)) Py_RETURN_FALSE;
+    if (importer_count == MOST_IMPORTERS || (!new.device_type && !new.pointer_attribute)) Py_RETURN_FALSE;
     Py_INCREF(args);
     importers[importer_count] = new;
     __atomic_store_n(&importer_count, importer_count + 1, __ATOMIC_RELEASE);

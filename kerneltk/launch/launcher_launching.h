@@ -18,49 +18,40 @@ static int pack_bits(struct packer *pack, uint64_t bits) {
     return 1;
 }
 
-static int pack_float(struct packer *pack, double value, int may_round_to_infinity) {
-    if (pack->code == pack->end) return 0;
-    char *at = pack->block + pack->code->offset;
-    switch (pack->code->letter) {
-    case 'f': {
-        float rounded = (float)value;
-        if (__builtin_isinf(rounded) && !__builtin_isinf(value) && !may_round_to_infinity) return 0;
-        memcpy(at, &rounded, sizeof rounded);
-        break;
-    }
-    case 'd': memcpy(at, &value, sizeof value); break;
-    case 'e':
-        if (PyFloat_Pack2(value, at, 1)) return 0;
-        break;
-    default: return 0;
-    }
+/* Packs bytes, as many as the next value has. */
+static int pack_bytes(struct packer *pack, const void *bytes) {
+    memcpy(pack->block + pack->code->offset, bytes, (size_t)pack->code->size);
     ++pack->code;
     return 1;
+}
+
+static int pack_float(struct packer *pack, PyObject *value, int may_round_to_infinity) {
+    double number = PyFloat_AsDouble(value);
+    float rounded = (float)number;
+    char half[2];
+    if (number == -1 && PyErr_Occurred()) return 0;
+    switch (pack->code->letter) {
+    case 'd': return pack_bytes(pack, &number);
+    case 'e': return !PyFloat_Pack2(number, half, 1) && pack_bytes(pack, half);
+    case 'f':
+        if (__builtin_isinf(rounded) && !__builtin_isinf(number) && !may_round_to_infinity) return 0;
+        return pack_bytes(pack, &rounded);
+    default: return 0;
+    }
 }
 
 /* Packs a number as ``struct`` does; 0 where that would raise. */
 static int pack_number(struct packer *pack, PyObject *value) {
     if (pack->code == pack->end) return 0;
-    char letter = pack->code->letter;
-    char *at = pack->block + pack->code->offset;
-    if (letter == 'f' || letter == 'd' || letter == 'e') {
-        double number = PyFloat_AsDouble(value);
-        if (number == -1 && PyErr_Occurred()) return 0;
-        return pack_float(pack, number, 0);
-    }
+    char letter = (char)pack->code->letter;
+    if (letter == 'f' || letter == 'd' || letter == 'e') return pack_float(pack, value, 0);
     if (letter == '?') {
         int truth = PyObject_IsTrue(value);
-        if (truth < 0) return 0;
-        *at = (char)truth;
-        ++pack->code;
-        return 1;
+        return truth >= 0 && pack_bits(pack, (uint64_t)truth);
     }
-    if (letter == 's') {
-        if (!PyBytes_Check(value) || PyBytes_GET_SIZE(value) != pack->code->size) return 0;
-        memcpy(at, PyBytes_AS_STRING(value), (size_t)pack->code->size);
-        ++pack->code;
-        return 1;
-    }
+    if (letter == 's')
+        return PyBytes_Check(value) && PyBytes_GET_SIZE(value) == pack->code->size &&
+               pack_bytes(pack, PyBytes_AS_STRING(value));
     PyObject *whole = PyLong_CheckExact(value) ? Py_NewRef(value) : PyNumber_Index(value);
     if (!whole) return 0;
     int bits = 8 * pack->code->size, done;
@@ -81,36 +72,28 @@ static int pack_number(struct packer *pack, PyObject *value) {
 }
 
 static int pack_leaf(struct packer *pack, const struct leaf *leaf, PyObject *value) {
-    switch (leaf->marshal) {
-    case NUMBER:
-        if (leaf->scalar && pack->code < pack->end && pack->code->letter == leaf->scalar) {
-            memcpy(pack->block + pack->code->offset, (const char *)value + sizeof(PyObject),
-                   (size_t)pack->code->size);
-            ++pack->code;
-            return 1;
-        }
+    PyObject *made;
+    int done;
+    if (leaf->marshal == NOTHING) return 1;
+    if (leaf->marshal == CONVERTED) {
+        made = PyObject_CallOneArg(leaf->convert, value); /* a tuple */
+        done = made != NULL;
+        for (Py_ssize_t k = 0; done && k < PyTuple_GET_SIZE(made); ++k)
+            done = pack_number(pack, PyTuple_GET_ITEM(made, k));
+    } else if (leaf->marshal == BYTES) {
+        made = PyObject_CallMethodNoArgs(value, str_tobytes);
+        done = made && pack_number(pack, made);
+    } else if (pack->code == pack->end) {
+        return 0;
+    } else if (leaf->marshal == FLOAT32) {
+        return pack_float(pack, value, 1);
+    } else if (pack->code->letter == leaf->scalar) {
+        return pack_bytes(pack, (const char *)value + sizeof(PyObject));
+    } else {
         return pack_number(pack, value);
-    case FLOAT32: {
-        double number = PyFloat_AsDouble(value);
-        return !(number == -1 && PyErr_Occurred()) && pack_float(pack, number, 1);
     }
-    case BYTES: {
-        PyObject *bytes = PyObject_CallMethodNoArgs(value, str_tobytes);
-        int done = bytes && pack_number(pack, bytes);
-        Py_XDECREF(bytes);
-        return done;
-    }
-    case CONVERTED: {
-        PyObject *parts = PyObject_CallOneArg(leaf->convert, value);
-        if (!parts) return 0;
-        int done = PyTuple_Check(parts);
-        for (Py_ssize_t k = 0; done && k < PyTuple_GET_SIZE(parts); ++k)
-            done = pack_number(pack, PyTuple_GET_ITEM(parts, k));
-        Py_DECREF(parts);
-        return done;
-    }
-    default: return 1;
-    }
+    Py_XDECREF(made);
+    return done;
 }
 
 static int pack_all(Launcher *l, struct call *c, const struct launch *launch, int64_t scratch,
@@ -146,7 +129,7 @@ typedef int (*cuda_cooperative_function)(void *, unsigned, unsigned, unsigned, u
 #define ADDRESS_OF(k) ((void *)(uintptr_t)v[k])
 #define EXTENT(k) ((unsigned)v[k])
 
-static int call_native(uintptr_t native, const int64_t *v, int count) {
+static int call_native(uintptr_t native, const int64_t *v, Py_ssize_t count) {
     switch (count) {
     case 3: return ((cooperative_function)native)(ADDRESS_OF(0), ADDRESS_OF(1), v[2]);
     case 5: return ((loop_function)native)(ADDRESS_OF(0), ADDRESS_OF(1), v[2], v[3], (int)v[4]);
@@ -163,14 +146,11 @@ static int call_native(uintptr_t native, const int64_t *v, int count) {
 
 /* Finds what launches, at the first launch. */
 static int resolve(Launcher *l) {
-    uintptr_t address = 0;
-    if (!take_address(PyObject_CallNoArgs(l->resolve), &address)) {
-        if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "no address of a function");
-        return 0;
-    }
-    int count = l->value_count;
+    int64_t address = 0;
+    Py_ssize_t count = l->value_count;
+    if (!take_integer(PyObject_CallNoArgs(l->resolve), &address)) return 0;
     if (count != 3 && count != 5 && count != 10 && count != 11) address = 0;
-    __atomic_store_n(&l->native, address, __ATOMIC_RELAXED); /* another thread may have found it, too */
+    __atomic_store_n(&l->native, (uintptr_t)address, __ATOMIC_RELAXED); /* another thread may have found it, too */
     __atomic_store_n(&l->is_resolved, 1, __ATOMIC_RELEASE);
     return 1;
 }
@@ -195,17 +175,11 @@ static int launch_now(Launcher *l, const struct launch *launch) {
         }
         if (!status) return 0;
     }
-    PyObject *values = numbers_tuple(v, l->value_count, 1);
-    if (!values) return -1;
-    PyObject *number = NULL, *done;
-    if (native) {
-        number = PyLong_FromLong(status);
-        done = number ? PyObject_CallFunctionObjArgs(l->launch_failed, number, values, NULL) : NULL;
-    } else {
-        done = PyObject_CallOneArg(l->launch, values);
-    }
-    Py_DECREF(values);
-    Py_XDECREF(number);
+    PyObject *values = numbers_tuple(v, (int)l->value_count);
+    PyObject *done = !values  ? NULL
+                     : native ? PyObject_CallFunction(l->launch_failed, "iO", status, values)
+                              : PyObject_CallOneArg(l->launch, values);
+    Py_XDECREF(values);
     Py_XDECREF(done);
     return done ? 0 : -1;
 }
@@ -225,152 +199,124 @@ static PyObject *make_foreign(PyObject *maker, int is_intercepted) {
 static PyObject *makers_of(Launcher *l, const struct call *c, Plan *p) {
     PyObject *makers = NULL;
     LOCK(p);
-    if (p->makers && p->makers_library == c->library && p->makers_device == c->device)
-        makers = Py_NewRef(p->makers);
+    if (p->makers_library == c->library && p->makers_device == c->device) makers = Py_XNewRef(p->makers);
     UNLOCK();
     if (makers) return makers;
-    PyObject *device = l->is_numpy ? Py_NewRef(Py_None) : PyLong_FromLongLong(c->device), *before;
+    PyObject *device = l->layout.kind ? PyLong_FromLongLong(c->device) : Py_NewRef(Py_None);
     makers = device ? PyTuple_New(l->output_count) : NULL;
-    for (int k = 0; makers && k < l->output_count; ++k) {
+    for (Py_ssize_t k = 0; makers && k < l->output_count; ++k) {
         PyObject *dtype = PyTuple_GET_ITEM(p->row, 11 + 2 * k);
         PyObject *maker = PyObject_CallFunctionObjArgs(c->library->maker, p->shape, dtype, p->order, device, NULL);
-        if (!maker) {
+        if (maker)
+            PyTuple_SET_ITEM(makers, k, maker);
+        else
             Py_CLEAR(makers);
-            break;
-        }
-        PyTuple_SET_ITEM(makers, k, maker);
     }
     Py_XDECREF(device);
     if (!makers) return NULL;
     LOCK(p);
-    before = p->makers;
-    p->makers = Py_NewRef(makers);
+    Py_XSETREF(p->makers, Py_NewRef(makers));
     p->makers_library = c->library;
     p->makers_device = c->device;
     UNLOCK();
-    Py_XDECREF(before);
     return makers;
 }
 
-/* Allocates outputs by the library whose arrays the others are; MISSED where what it makes has no memory, as
+/* Allocates an output by the library whose arrays the others are; MISSED where what it makes has no memory, as
  * under torch's modes and transformations. */
-static enum step allocate_foreign(Launcher *l, struct call *c, Plan *p) {
-    PyObject *makers = makers_of(l, c, p);
-    if (!own(c, makers)) return FAILED;
-    int intercepted = is_intercepted(c->library);
-    if (intercepted < 0) return FAILED;
-    for (int k = 0; k < l->output_count; ++k) {
-        int index = l->outputs[k];
-        if (l->leaves[index].is_given) continue;
-        struct dl_tensor tensor;
-        PyObject *made = make_foreign(PyTuple_GET_ITEM(makers, k), intercepted);
-        if (!own(c, made)) return FAILED;
-        if (library_of(Py_TYPE(made)) != c->library) return MISSED;
-        if (c->library->table->read(made, &tensor)) return missed();
-        if (!tensor.data || (!l->is_numpy && tensor.device_id != c->device)) return MISSED;
-        c->values[index] = made;
-        c->arrays[index].address = (uintptr_t)tensor.data + tensor.byte_offset;
-    }
+static enum step allocate_foreign(Launcher *l, struct call *c, PyObject *maker, int intercepted, struct array *array) {
+    struct dl_tensor tensor;
+    PyObject *made = make_foreign(maker, intercepted);
+    if (!own(c, made)) return FAILED;
+    if (library_of(Py_TYPE(made)) != c->library) return MISSED;
+    if (c->library->table->read(made, &tensor)) return missed();
+    if (!tensor.data || (l->layout.kind && tensor.device_id != c->device)) return MISSED;
+    array->object = made;
+    array->address = (uintptr_t)tensor.data + tensor.byte_offset;
     return GO;
+}
+
+/* Allocates an output of the backend's own; `row` has its dtype and its size in bytes. */
+static enum step allocate_own(Launcher *l, struct call *c, const Plan *p, PyObject *const *row, struct array *array) {
+    PyObject *made, *given[] = {p->shape, row[0], p->order, Py_None, p->order};
+    if (p->extents) {
+        const int64_t *shape[3] = {p->extents, p->extents + p->ndim, p->extents + p->ndim};
+        made = l->new_array(l->layout.kind, shape, row[0], Py_None);
+    } else {
+        if (l->layout.kind && !own(c, given[2] = PyObject_CallOneArg(l->allocate_memory, row[1]))) return FAILED;
+        int is_plain = !l->layout.kind || PyUnicode_Compare(p->order, str_C) == 0;
+        made = PyObject_Vectorcall(l->allocate, given, is_plain ? 3 : 5, NULL);
+    }
+    array->object = made;
+    if (!own(c, made)) return FAILED;
+    return read_own(&l->layout, made, array) ? GO : SLOW;
 }
 
 /* Allocates the outputs that callers do not give. */
 static enum step allocate(Launcher *l, struct call *c, Plan *p) {
-    Py_ssize_t at = 11;
-    int is_given = 1;
-    for (int k = 0; k < l->output_count; ++k) is_given &= l->leaves[l->outputs[k]].is_given;
-    if (is_given) return GO;
-    if (c->library) return allocate_foreign(l, c, p);
-    for (int k = 0; k < l->output_count; ++k, at += 2) {
+    PyObject *makers = NULL;
+    int intercepted = 0;
+    enum step step = GO;
+    for (Py_ssize_t k = 0; step == GO && k < l->output_count; ++k) {
         int index = l->outputs[k];
         if (l->leaves[index].is_given) continue;
-        PyObject *dtype = PyTuple_GET_ITEM(p->row, at), *made;
-        if (p->extents) {
-            const int64_t *shape[3] = {p->extents, p->extents + p->ndim, p->extents + p->ndim};
-            made = l->new_array(l->layout.kind, shape, dtype, Py_None);
-        } else if (l->is_numpy) {
-            made = PyObject_CallFunctionObjArgs(l->allocate, p->shape, dtype, p->order, NULL);
-        } else {
-            PyObject *memory = PyObject_CallOneArg(l->allocate_memory, PyTuple_GET_ITEM(p->row, at + 1));
-            if (!own(c, memory)) return FAILED;
-            int is_c = PyUnicode_Compare(p->order, str_C) == 0;
-            made = is_c ? PyObject_CallFunctionObjArgs(l->allocate, p->shape, dtype, memory, NULL)
-                        : PyObject_CallFunctionObjArgs(l->allocate, p->shape, dtype, memory, Py_None,
-                                                       p->order, NULL);
+        if (c->library && !makers) {
+            if (!own(c, makers = makers_of(l, c, p))) return FAILED;
+            if ((intercepted = is_intercepted(c->library)) < 0) return FAILED;
         }
-        if (!own(c, made)) return FAILED;
-        if (l->is_numpy)
-            c->arrays[index].address = (uintptr_t)((const struct numpy_array *)made)->data;
-        else if (!read_own(&l->layout, made, &c->arrays[index]))
-            return SLOW;
-        c->values[index] = made;
+        step = c->library ? allocate_foreign(l, c, PyTuple_GET_ITEM(makers, k), intercepted, &c->arrays[index])
+                          : allocate_own(l, c, p, &PyTuple_GET_ITEM(p->row, 11 + 2 * k), &c->arrays[index]);
+        c->values[index] = c->arrays[index].object;
     }
-    return GO;
+    return step;
 }
 
 static int find_stream(Launcher *l, const struct call *c, PyObject *given, uintptr_t *stream) {
+    int64_t own = 0;
     *stream = 0;
-    if (given != Py_None) return take_address(Py_NewRef(given), stream);
+    if (given != Py_None) {
+        int done = take_integer(Py_NewRef(given), &own);
+        *stream = (uintptr_t)own;
+        return done;
+    }
     if (!l->current_stream) return 1;
-    uintptr_t own = 0;
     if (c->library && !foreign_stream(c, l->dlpack_devices[0], stream)) return 0;
     if (c->library && !c->has_own) return 1;
-    if (l->stream_function) {
-        intptr_t current = l->stream_function();
-        if (current == -1 && PyErr_Occurred()) return 0;
-        own = (uintptr_t)current;
-    } else if (!take_address(PyObject_CallNoArgs(l->current_stream), &own)) {
-        return 0;
-    }
-    if (c->library) return own == *stream; /* else Python orders them */
-    *stream = own;
+    if (!l->stream_function && !take_integer(PyObject_CallNoArgs(l->current_stream), &own)) return 0;
+    if (l->stream_function && (own = l->stream_function()) == -1 && PyErr_Occurred()) return 0;
+    if (c->library) return (uintptr_t)own == *stream; /* else Python orders them */
+    *stream = (uintptr_t)own;
     return 1;
 }
 
-/* Whether scratch memory of the default stream was taken before; takes it then. */
-static int knows_scratch(Launcher *l, int64_t device, int64_t size, int64_t *scratch) {
-    int is_known;
-    LOCK(l);
-    is_known = l->scratch.device == device && size <= l->scratch.size;
-    if (is_known) *scratch = (int64_t)l->scratch.address;
-    UNLOCK();
-    return is_known;
-}
-
+/* Scratch memory of a stream; that of the default one is known once it was asked for. */
 static int find_scratch(Launcher *l, uintptr_t stream, int64_t size, int64_t *scratch) {
+    int64_t device = 0;
+    int is_default = stream <= LEGACY_STREAM, is_known;
     *scratch = 0;
     if (!size) return 1;
-    int64_t device = 0;
-    int is_default = stream <= LEGACY_STREAM;
-    if (is_default && l->current_device) {
-        enum step step = call_for_number(l->current_device, &device);
-        if (step == FAILED) return 0;
-        is_default = step == GO;
-    }
-    if (is_default && knows_scratch(l, device, size, scratch)) return 1;
-    PyObject *handle = PyLong_FromUnsignedLongLong(stream), *bytes = PyLong_FromLongLong(size);
-    PyObject *found = NULL;
-    if (handle && bytes) found = PyObject_CallFunctionObjArgs(l->scratch_for, handle, bytes, NULL);
-    Py_XDECREF(handle);
-    Py_XDECREF(bytes);
-    uintptr_t address = 0;
-    int done = take_address(found, &address);
-    *scratch = (int64_t)address;
-    if (done && is_default) {
+    if (is_default && l->current_device && !take_integer(PyObject_CallNoArgs(l->current_device), &device)) return 0;
+    LOCK(l);
+    is_known = is_default && l->scratch.device == device && size <= l->scratch.size;
+    if (is_known) *scratch = l->scratch.address;
+    UNLOCK();
+    if (is_known) return 1;
+    if (!take_integer(PyObject_CallFunction(l->scratch_for, "KL", stream, size), scratch)) return 0;
+    if (is_default) {
         LOCK(l);
         l->scratch.device = device;
         l->scratch.size = size;
-        l->scratch.address = address;
+        l->scratch.address = *scratch;
         UNLOCK();
     }
-    return done;
+    return 1;
 }
 
 static PyObject *result_of(Launcher *l, struct call *c) {
-    if (l->returns_none || l->is_grid) Py_RETURN_NONE;
+    if (l->returns_none) Py_RETURN_NONE;
     if (!l->returns_tuple) return Py_NewRef(c->values[l->outputs[0]]);
     PyObject *result = PyTuple_New(l->output_count);
-    for (int k = 0; result && k < l->output_count; ++k)
+    for (Py_ssize_t k = 0; result && k < l->output_count; ++k)
         PyTuple_SET_ITEM(result, k, Py_NewRef(c->values[l->outputs[k]]));
     return result;
 }
@@ -405,18 +351,11 @@ static void give_block(Plan *p, char *block, int is_good) {
 static enum step launch_by(Launcher *l, struct call *c, Plan *p, PyObject *const *shape,
                            PyObject *stream, PyObject **result) {
     struct launch launch = {.plan = p};
-    enum step step = check_arrays(l, c, p);
-    if (step != GO) return step;
+    TRY(check_arrays(l, c, p));
     /* What is allocated for another stream than the library's is ordered by Python, and so are several libraries. */
     if (c->importer && stream != Py_None) return MISSED;
     if (c->library && stream != Py_None && (l->output_count || c->has_own)) return MISSED;
-    if (l->is_grid) {
-        step = find_shape(p, shape[0], shape[1], shape[2], launch.shape);
-        if (step != GO) return step;
-    } else {
-        step = allocate(l, c, p);
-        if (step != GO) return step;
-    }
+    TRY(l->is_grid ? find_shape(p, shape[0], shape[1], shape[2], launch.shape) : allocate(l, c, p));
     if (!find_stream(l, c, stream, &launch.stream)) return slowly();
     int64_t scratch = 0;
     if (l->takes_scratch && !find_scratch(l, launch.stream, p->scratch, &scratch)) return FAILED;
@@ -428,6 +367,7 @@ static enum step launch_by(Launcher *l, struct call *c, Plan *p, PyObject *const
     if (block == small) memcpy(block, p->content, (size_t)p->size);
     for (int k = 0; k < p->pointer_count; ++k) pointers[k] = block + p->pointers[k];
     launch.parameters = p->pointer_count ? (uintptr_t)pointers : (uintptr_t)block;
+    enum step step = GO;
     if (!pack_all(l, c, &launch, scratch, block))
         step = slowly();
     else if (launch_now(l, &launch))

@@ -66,12 +66,9 @@ static void *array_memory(void *context, size_t size) {
 }
 
 static void *clear_memory(void *context, size_t count, size_t size) {
-    if (size && count > (SIZE_MAX - HEADER) / size) return NULL;
-    char *block = taken_block(count * size);
-    if (block) return memset(block + HEADER, 0, count * size);
-    block = numpys->clear(numpys->context, 1, count * size + HEADER);
-    if (block) *size_in(block) = count * size;
-    return block ? block + HEADER : NULL;
+    if (size && count > SIZE_MAX / size) return NULL;
+    void *memory = array_memory(context, count * size);
+    return memory ? memset(memory, 0, count * size) : NULL;
 }
 
 static void free_block(char *block) { numpys->release(numpys->context, block, *size_in(block) + HEADER); }

@@ -15,12 +15,8 @@ static int plan_traverse(Plan *p, visitproc visit, void *arg) {
 static void plan_dealloc(Plan *p) {
     PyTypeObject *type = Py_TYPE(p);
     PyObject_GC_UnTrack(p);
-    Py_XDECREF(p->row);
-    Py_XDECREF(p->extra);
-    Py_XDECREF(p->key);
-    Py_XDECREF(p->read);
-    Py_XDECREF(p->makers);
-    PyMem_Free(p->words);
+    PyObject *owned[] = {p->row, p->extra, p->words, p->key, p->read, p->makers};
+    for (size_t k = 0; k < sizeof owned / sizeof *owned; ++k) Py_XDECREF(owned[k]);
     free(p->spare);
     type->tp_free(p);
     Py_DECREF(type);
@@ -60,27 +56,16 @@ static int64_t value_of(const struct launch_value *value, const struct launch *l
 
 /* Takes what `kerneltk.launch.compiled.RowReader` has made of a row. */
 static int take_row(Launcher *l, Plan *p) {
-    const void *codes, *pointers, *numbers, *starts, *extents;
-    Py_ssize_t code_bytes, pointer_bytes, number_bytes, start_bytes, extent_bytes;
-    unsigned long long function;
-    if (!PyArg_ParseTuple(p->read, "KLLLLny#y#y#y#y#y#OOO", &function, &p->grid, &p->chunk, &p->block, &p->scratch,
-                          &p->size, &p->content, &p->filled, &codes, &code_bytes, &pointers, &pointer_bytes, &numbers,
-                          &number_bytes, &starts, &start_bytes, &extents, &extent_bytes, &p->shapes, &p->shape,
-                          &p->order))
+    const int64_t *extents;
+    if (!PyArg_ParseTuple(p->read, "KLLLLny#nO&nO&O&O&nO&OOO", &p->function, &p->grid, &p->chunk, &p->block,
+                          &p->scratch, &p->size, &p->content, &p->filled, &p->code_count, to_items, &p->codes,
+                          &p->pointer_count, to_items, &p->pointers, to_items, &p->numbers, to_items,
+                          &p->extent_starts, &p->ndim, to_items, &extents, &p->shapes, &p->shape, &p->order))
         return 0;
-    p->function = (int64_t)function;
-    p->codes = codes;
-    p->code_count = (int)(code_bytes / (Py_ssize_t)sizeof *p->codes);
-    p->pointers = pointers;
-    p->pointer_count = (int)(pointer_bytes / (Py_ssize_t)sizeof *p->pointers);
-    p->numbers = numbers;
-    p->extent_starts = starts;
     p->limits = p->numbers + p->extent_starts[l->leaf_count];
-    if (l->new_array && l->has_layout && PyUnicode_Check(p->order) && PyUnicode_Compare(p->order, str_C) == 0)
-        p->extents = extents;
-    p->ndim = extent_bytes / (Py_ssize_t)sizeof *p->extents;
+    if (l->new_array && l->layout.kind && PyUnicode_Compare(p->order, str_C) == 0) p->extents = extents;
     struct launch launch = {.plan = p};
-    for (int k = 0; k < l->value_count; ++k)
+    for (Py_ssize_t k = 0; k < l->value_count; ++k)
         if (!is_of_launch(l->values[k].code)) p->values[k] = value_of(&l->values[k], &launch);
     p->is_slow = 0;
     return 1;
@@ -88,25 +73,17 @@ static int take_row(Launcher *l, Plan *p) {
 
 /* A plan for a row, and for what was read if it is one of several; it is slow where something in the row is for Python
  * alone. NULL with an exception. */
-static Plan *make_plan(Launcher *l, PyObject *row, PyObject *extra, const struct call *c, PyObject *key) {
+static Plan *make_plan(Launcher *l, PyObject *row, PyObject *extra, PyObject *words, PyObject *key) {
     Plan *p = (Plan *)plan_type->tp_alloc(plan_type, 0);
     if (!p) return NULL;
     p->row = Py_NewRef(row);
     p->extra = Py_NewRef(extra);
+    p->words = Py_XNewRef(words);
+    p->key = Py_XNewRef(key);
     p->is_slow = 1;
-    if (c) {
-        p->key = Py_NewRef(key);
-        p->word_count = c->word_count;
-        p->words = PyMem_Malloc(sizeof *p->words * (size_t)(c->word_count + 1));
-        if (!p->words) {
-            Py_DECREF(p);
-            return (Plan *)PyErr_NoMemory();
-        }
-        memcpy(p->words, c->words, sizeof *p->words * (size_t)c->word_count);
-        if (l->is_grid && PyTuple_GET_ITEM(row, 0) != (PyObject *)l) {
-            p->other = PyTuple_GET_ITEM(row, 0); /* the row's */
-            return p;
-        }
+    if (key && l->is_grid && PyTuple_GET_ITEM(row, 0) != (PyObject *)l) {
+        p->other = PyTuple_GET_ITEM(row, 0);
+        return p;
     }
     p->read = PyObject_CallOneArg(l->read_row, row);
     int done = p->read && (p->read == Py_None || take_row(l, p));
@@ -114,47 +91,44 @@ static Plan *make_plan(Launcher *l, PyObject *row, PyObject *extra, const struct
     return p;
 }
 
+static size_t size_of_words(const struct call *c) { return sizeof *c->words * (size_t)c->word_count; }
+
 /* Whether a plan is for what was read; -1 with an exception. */
 static int is_for(const Plan *p, const struct call *c, PyObject *extra) {
-    if (p->word_count != c->word_count ||
-        memcmp(p->words, c->words, sizeof(int64_t) * (size_t)c->word_count))
-        return 0;
+    if ((size_t)PyBytes_GET_SIZE(p->words) != size_of_words(c)) return 0;
+    if (memcmp(PyBytes_AS_STRING(p->words), c->words, size_of_words(c))) return 0;
     return PyObject_RichCompareBool(p->extra, extra, Py_EQ);
 }
 
-/* Finds a plan among those that are known, or by its row; the key of `l->known` is given. */
-static enum step known_plan(Launcher *l, struct call *c, PyObject *extra, PyObject *words, Plan **found) {
+/* Finds a plan among those that are known by the words of a call and `extra`, or by its row. */
+static enum step known_plan(Launcher *l, struct call *c, PyObject *extra, PyObject *words, PyObject *known_by,
+                            Plan **found) {
     PyObject *known, *row = NULL;
-    if (PyDict_GetItemRef(l->known, words, &known) < 0) return slowly();
+    if (PyDict_GetItemRef(l->known, known_by, &known) < 0) return slowly();
     *found = (Plan *)known;
     if (known) return GO;
     PyObject *key = make_key(c, extra);
     int has_row = key ? PyDict_GetItemRef(l->plans, key, &row) : -1;
-    Plan *p = has_row > 0 && PyTuple_Check(row) ? make_plan(l, row, extra, c, key) : NULL;
+    Plan *p = has_row > 0 ? make_plan(l, row, extra, words, key) : NULL;
     Py_XDECREF(key);
-    if (has_row <= 0) return has_row < 0 ? slowly() : MISSED;
-    Py_DECREF(row);
-    if (!p) return PyErr_Occurred() ? FAILED : SLOW;
+    Py_XDECREF(row);
+    if (!p) return PyErr_Occurred() ? slowly() : MISSED;
     int64_t more = p->size > STACK_BLOCK ? p->size : 0;
     int64_t held = __atomic_add_fetch(&l->held, more, __ATOMIC_RELAXED);
     if (PyDict_GET_SIZE(l->known) >= MOST_KNOWN || held > MOST_HELD) {
         __atomic_store_n(&l->held, 0, __ATOMIC_RELAXED);
         PyDict_Clear(l->known);
     }
-    if (PyDict_SetItem(l->known, words, (PyObject *)p)) {
-        Py_DECREF(p);
-        return FAILED;
-    }
     *found = p;
-    return GO;
+    if (!PyDict_SetItem(l->known, known_by, (PyObject *)p)) return GO;
+    Py_DECREF(p);
+    return FAILED;
 }
 
 /* Finds the plan for what was read: a new reference. */
 static enum step find_plan(Launcher *l, struct call *c, PyObject *extra, Plan **found) {
-    PyObject *last = NULL;
-    LOCK(l);
-    last = Py_XNewRef(l->last);
-    UNLOCK();
+    if ((*found = (Plan *)Py_XNewRef(l->bound))) return GO;
+    PyObject *last = get_shared((PyObject *)l, &l->last);
     int is_last = last ? is_for((Plan *)last, c, extra) : 0;
     if (is_last > 0) {
         *found = (Plan *)last;
@@ -162,31 +136,22 @@ static enum step find_plan(Launcher *l, struct call *c, PyObject *extra, Plan **
     }
     Py_XDECREF(last);
     if (is_last < 0) return slowly();
-    PyObject *words = PyBytes_FromStringAndSize((const char *)c->words,
-                                                (Py_ssize_t)sizeof(int64_t) * c->word_count);
-    if (words && extra != Py_None) {
-        PyObject *both = PyTuple_Pack(2, words, extra);
-        Py_DECREF(words);
-        words = both;
-    }
-    if (!words) return FAILED;
-    enum step step = known_plan(l, c, extra, words, found);
-    Py_DECREF(words);
-    if (step != GO) return step;
-    LOCK(l);
-    last = l->last;
-    l->last = Py_NewRef((PyObject *)*found);
-    UNLOCK();
-    Py_XDECREF(last);
-    return GO;
+    PyObject *words = PyBytes_FromStringAndSize((const char *)c->words, (Py_ssize_t)size_of_words(c));
+    PyObject *known_by = !words || extra == Py_None ? Py_XNewRef(words) : PyTuple_Pack(2, words, extra);
+    enum step step = known_by ? known_plan(l, c, extra, words, known_by, found) : FAILED;
+    Py_XDECREF(known_by);
+    Py_XDECREF(words);
+    if (step == GO) set_shared((PyObject *)l, &l->last, (PyObject *)*found);
+    return step;
 }
 
 /* ---- checks ---- */
 
 static enum step check_arrays(Launcher *l, struct call *c, const Plan *p) {
     for (int k = 0; k < l->leaf_count; ++k) {
-        struct leaf *leaf = &l->leaves[k];
+        const struct leaf *leaf = &l->leaves[k];
         const struct array *array = &c->arrays[k];
+        int64_t number;
         if (leaf->marshal != ADDRESS || !leaf->guards || !leaf->is_given) continue;
         PyObject *object = array->object;
         if (is_view(object) && !array->is_foreign) return SLOW;
@@ -194,30 +159,26 @@ static enum step check_arrays(Launcher *l, struct call *c, const Plan *p) {
         if (leaf->guards & HAS_MEMORY && !array->address) return SLOW;
         if (array->address & leaf->address_unit) return SLOW;
         if (leaf->guards & DENSE) {
-            int dense;
+            int dense = array->is_in_order;
             if (array->is_foreign)
                 dense = is_contiguous(array, 0) || is_contiguous(array, 1);
-            else if (l->is_numpy)
+            else if (!l->layout.kind)
                 dense = ((const struct numpy_array *)object)->flags & (C_CONTIGUOUS | F_CONTIGUOUS);
-            else
-                dense = FIELD(char, object, l->layout.contiguous) ? 1 : is_true(l->dense, object);
+            else if (!dense)
+                dense = is_true(l->dense, object);
             if (dense <= 0) return slowly();
         }
-        if (leaf->guards & WRITABLE && !array->is_foreign) {
-            if (l->is_numpy && !(((const struct numpy_array *)object)->flags & WRITEABLE)) return SLOW;
-        }
-        if (leaf->guards & ON_DEVICE && !array->is_foreign) {
-            int64_t number;
+        if (leaf->guards & WRITABLE && !array->is_writable) return SLOW;
+        if (leaf->guards & ON_DEVICE && !array->is_foreign)
             if (!call_for_integer(l->device_of, array->memory, &number) || number != l->device) return slowly();
-        }
         if (leaf->bytes_unit && array->is_foreign) {
             if ((uint64_t)bytes_of(array) % (leaf->bytes_unit + 1)) return SLOW;
         } else if (leaf->bytes_unit) {
-            int64_t number;
-            if (!take_integer(PyObject_GetAttr(object, str_nbytes), &number) || (uint64_t)number % (leaf->bytes_unit + 1)) return slowly();
+            if (!take_integer(PyObject_GetAttr(object, str_nbytes), &number)) return slowly();
+            if ((uint64_t)number % (leaf->bytes_unit + 1)) return SLOW;
         }
     }
-    for (int k = 0; k < l->overlap_count; ++k) {
+    for (Py_ssize_t k = 0; k < l->overlap_count; ++k) {
         const int64_t *limit = p->limits + 3 * k;
         int64_t distance = (int64_t)(c->arrays[l->overlaps[k].output].address -
                                      c->arrays[l->overlaps[k].input].address);

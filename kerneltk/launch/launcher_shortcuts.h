@@ -9,15 +9,15 @@ struct shortcut_argument {
     PyObject *type, *dtype; /* what is asked of the argument; NULL: of what is no array all below is not asked */
     PyObject *constant;     /* a tuple of the argument itself, or an empty one */
     int is_written, ndim;   /* the last -1: any */
-    PyObject *shape;        /* a tuple; None: any */
-    PyObject *layout; /* the strides, of another library's in elements; whether it is in the order of C; None: any */
+    PyObject *shape;        /* as bytes; NULL: any */
+    PyObject *layout; /* the strides as bytes, of a library's with a table in elements; whether it is in the order of
+                       * C; NULL: any */
     int is_foreign, device_type, device; /* of another library's array, its memory */
-    const struct importer *importer;     /* of one without a table */
 };
 
 struct distance { /* of an array that is written to and another one, between which they would overlap */
     int written, other;
-    PyObject *array; /* the other one, where it is no argument */
+    PyObject *array; /* the other one, where it is no argument; or NULL */
     long long low, high;
 };
 
@@ -29,78 +29,57 @@ typedef struct {
     PyObject *typed, *otherwise, *guard; /* the first may be a list, by the number of arguments, or steps; the last NULL */
     Py_ssize_t count;
     struct shortcut_argument *arguments;
-    int passed[MOST_LEAVES], passed_count;
-    Py_ssize_t distance_count;
+    const int *passed;
+    Py_ssize_t passed_count, distance_count;
     struct distance *distances;
     const struct library *library; /* whose arrays are among the arguments, or NULL */
-    const struct importer *importer; /* of all that are imported, or NULL */
-    struct layout layout;          /* of new arrays of the backend's own, where `new_array` makes them */
+    const struct importer *importer; /* of all other libraries' arrays, or NULL */
+    struct layout layout;          /* of the backend's own arrays; without a kind: they are NumPy's */
     PyObject *(*new_array)(PyObject *kind, const void *shape, PyObject *dtype, PyObject *none); /* or NULL */
 } Shortcut;
 
 static PyTypeObject *shortcut_type;
 
 static int are_equal(PyObject *numbers, const int64_t *found, int count) {
-    if (PyTuple_GET_SIZE(numbers) != count) return 0;
-    for (int k = 0; k < count; ++k)
-        if (PyLong_AsLongLong(PyTuple_GET_ITEM(numbers, k)) != found[k]) return 0;
-    return 1;
+    Py_ssize_t size = (Py_ssize_t)sizeof *found * count;
+    return PyBytes_GET_SIZE(numbers) == size && !memcmp(PyBytes_AS_STRING(numbers), found, (size_t)size);
 }
 
 /* Whether an array is as another one was. */
 static int is_like(const struct shortcut_argument *known, const struct array *array) {
-    return array->dtype == known->dtype && (known->ndim < 0 || array->ndim == known->ndim) &&
-           (known->shape == Py_None || are_equal(known->shape, array->shape, array->ndim)) &&
-           (known->layout == Py_None || (PyTuple_Check(known->layout)
-                                             ? are_equal(known->layout, array->strides, array->ndim)
-                                             : !array->is_in_order == (known->layout == Py_False)));
+    if (array->dtype != known->dtype || (known->ndim >= 0 && array->ndim != known->ndim)) return 0;
+    if (known->is_written && !array->is_writable) return 0;
+    if (known->shape && !are_equal(known->shape, array->shape, array->ndim)) return 0;
+    if (known->layout && PyBytes_Check(known->layout)) return are_equal(known->layout, array->strides, array->ndim);
+    return !known->layout || !array->is_in_order == (known->layout == Py_False);
 }
 
-/* Whether an array of the library's is, in such memory, with its elements there, and to be written to if that is
- * asked; -1 with an exception. What the library refuses is said by who finds another kernel. */
+/* The same of an array of the library's, in such memory; -1 with an exception. What the library refuses is said by who
+ * finds another kernel. */
 static int is_like_foreign(const Shortcut *s, const struct shortcut_argument *known, struct array *array) {
-    struct dl_tensor tensor;
-    int is_known = !known->is_written || may_write(s->library, array->object);
-    if (is_known > 0 && s->library->table->read(array->object, &tensor)) is_known = -1;
-    if (is_known > 0) {
-        array->shape = tensor.shape;
-        array->strides = tensor.strides;
-        array->ndim = tensor.ndim;
-        array->item = array->unit = tensor.bits / 8;
-        array->address = (uintptr_t)tensor.data + tensor.byte_offset;
-        array->dtype = dtype_for(s->library, &tensor);
-        is_known = !array->dtype ? -1
-                                 : tensor.device_type == known->device_type && tensor.device_id == known->device &&
-                                       (tensor.strides || !tensor.ndim);
-        if (is_known > 0) {
-            array->is_in_order = PyBool_Check(known->layout) && is_contiguous(array, 0);
-            is_known = is_like(known, array);
-        }
-        if (is_known > 0)
-            is_known = !is_lazy(s->library, array->object, tensor.code) && !is_beyond(s->library, array);
-        if (PyErr_Occurred()) is_known = -1;
-    }
-    return is_known < 0 && missed() == MISSED ? 0 : is_known;
+    const int types[] = {known->device_type, known->device_type};
+    int may = !known->is_written || may_write(s->library, array->object);
+    enum step step = may > 0 ? read_tensor(s->library, types, array) : may ? missed() : MISSED;
+    if (step != GO) return step == FAILED ? -1 : 0;
+    array->is_in_order = known->layout && PyBool_Check(known->layout) && is_contiguous(array, 0);
+    return array->device == known->device && is_like(known, array);
 }
-
-/* The layout of the backend's own arrays; NULL: they are NumPy's. */
-static const struct layout *layout_of(const Shortcut *s) { return s->layout.kind ? &s->layout : NULL; }
 
 /* Whether a shortcut is for an argument; -1 with an exception. */
 static int is_of_kind(const Shortcut *s, Py_ssize_t index, PyObject *given, uintptr_t *address) {
     const struct shortcut_argument *known = &s->arguments[index];
-    if (known->importer && is_imported(given)) {
-        struct array imported = ((View *)given)->array;
-        address[index] = imported.address;
-        return is_like(known, &imported) && (!known->is_written || (imported.is_writable && !is_broadcast(&imported)));
-    }
-    if ((PyObject *)Py_TYPE(given) != known->type) return 0;
-    if (PyTuple_GET_SIZE(known->constant)) return PyTuple_GET_ITEM(known->constant, 0) == given;
-    if (!known->dtype) return 1;
     struct array array = {.object = given};
-    int is_known = known->is_foreign ? is_like_foreign(s, known, &array)
-                                     : read_own(layout_of(s), given, &array) && is_like(known, &array) &&
-                                           (array.is_writable || !known->is_written);
+    int is_known;
+    if (known->is_foreign && s->importer && is_imported(given)) {
+        array = ((View *)given)->array;
+        is_known = is_like(known, &array) && (!known->is_written || !is_broadcast(&array));
+    } else {
+        if ((PyObject *)Py_TYPE(given) != known->type) return 0;
+        if (PyTuple_GET_SIZE(known->constant)) return PyTuple_GET_ITEM(known->constant, 0) == given;
+        if (!known->dtype) return 1;
+        is_known = known->is_foreign ? is_like_foreign(s, known, &array)
+                                     : read_own(&s->layout, given, &array) && is_like(known, &array);
+    }
     address[index] = array.address;
     return is_known;
 }
@@ -135,7 +114,7 @@ static int are_apart(const Shortcut *s, const uintptr_t *addresses) {
     for (Py_ssize_t k = 0; k < s->distance_count; ++k) {
         const struct distance *known = &s->distances[k];
         struct array other = {.address = known->array ? 0 : addresses[known->other]};
-        if (known->array && !read_own(layout_of(s), known->array, &other)) return 0;
+        if (known->array && !read_own(&s->layout, known->array, &other)) return 0;
         long long distance = (long long)(addresses[known->written] - other.address);
         if (known->low < distance && distance < known->high) return 0;
     }
@@ -168,50 +147,47 @@ static enum step make_new(const Shortcut *s, PyObject *described, int intercepte
  * all, options or none, and where results are stored. */
 static int make_call(PyObject *call, PyObject **values, Py_ssize_t count) {
     PyObject *run = PyTuple_GET_ITEM(call, 0), *operands = PyTuple_GET_ITEM(call, 1), *given[MOST_OPERANDS + 2];
-    PyObject *options = PyTuple_GET_ITEM(call, 2), *slots = PyTuple_GET_ITEM(call, 3), *all = NULL;
-    Py_ssize_t taken = operands == Py_None ? 1 : PyTuple_GET_SIZE(operands), slot_count = PyTuple_GET_SIZE(slots);
-    run = PyList_CheckExact(run) ? PyList_GetItemRef(run, taken) : Py_NewRef(run);
-    if (!run) return 0;
-    int takes_views = Py_IS_TYPE(run, launcher_type) || Py_IS_TYPE(run, viewing_type);
-    for (Py_ssize_t k = 0; !takes_views && k < (operands == Py_None ? count : taken); ++k) {
-        PyObject **value = &values[operands == Py_None ? k : PyLong_AsSsize_t(PyTuple_GET_ITEM(operands, k))];
-        if (!*value || !is_view(*value)) continue;
-        PyObject *array = as_array(*value);
-        if (array) Py_SETREF(*value, array);
-        if (!array) {
-            Py_DECREF(run);
-            return 0;
+    PyObject *options = PyTuple_GET_ITEM(call, 2), *slots = PyTuple_GET_ITEM(call, 3), *all = NULL, *result = NULL;
+    int takes_all = operands == Py_None, is_done = 1;
+    Py_ssize_t taken = takes_all ? count : PyTuple_GET_SIZE(operands), slot_count = PyTuple_GET_SIZE(slots);
+    run = PyList_CheckExact(run) ? PyList_GetItemRef(run, takes_all ? 1 : taken) : Py_NewRef(run);
+    int takes_views = !run || Py_IS_TYPE(run, launcher_type) || Py_IS_TYPE(run, viewing_type);
+    if (takes_all) is_done = (all = PyTuple_New(count)) != NULL;
+    for (Py_ssize_t k = 0; run && is_done && k < taken; ++k) {
+        PyObject **value = &values[takes_all ? k : PyLong_AsSsize_t(PyTuple_GET_ITEM(operands, k))];
+        if (!takes_views && *value && is_view(*value)) {
+            PyObject *array = as_array(*value);
+            if (!(is_done = array != NULL)) break;
+            Py_SETREF(*value, array);
         }
+        if (takes_all)
+            PyTuple_SET_ITEM(all, k, Py_NewRef(*value ? *value : Py_None));
+        else
+            given[k] = *value;
     }
-    if (operands == Py_None) {
-        all = PyTuple_New(count);
-        for (Py_ssize_t k = 0; all && k < count; ++k) PyTuple_SET_ITEM(all, k, Py_NewRef(values[k] ? values[k] : Py_None));
+    if (takes_all) {
         given[0] = all;
-    } else {
-        for (Py_ssize_t k = 0; k < taken; ++k) given[k] = values[PyLong_AsSsize_t(PyTuple_GET_ITEM(operands, k))];
+        taken = 1;
     }
     if (PyTuple_GET_SIZE(options)) {
         given[taken++] = Py_None; /* the stream */
         given[taken++] = PyTuple_GET_ITEM(options, 0);
     }
-    PyObject *result = NULL;
-    if (Py_IS_TYPE(run, viewing_type))
-        result = make_view((Viewing *)run, given[0]);
-    else if (given[0] || taken == 0)
-        result = PyObject_Vectorcall(run, given, (size_t)taken, NULL);
-    Py_DECREF(run);
+    if (run && is_done)
+        result = Py_IS_TYPE(run, viewing_type) ? make_view((Viewing *)run, given[0])
+                                               : PyObject_Vectorcall(run, given, (size_t)taken, NULL);
+    Py_XDECREF(run);
     Py_XDECREF(all);
     if (result && slot_count > 1 && (!PyTuple_Check(result) || PyTuple_GET_SIZE(result) != slot_count)) {
         Py_CLEAR(result);
         PyErr_SetString(PyExc_TypeError, "no result for each slot");
     }
-    if (!result) return 0;
-    for (Py_ssize_t k = 0; k < slot_count; ++k) {
+    for (Py_ssize_t k = 0; result && k < slot_count; ++k) {
         PyObject **slot = &values[PyLong_AsSsize_t(PyTuple_GET_ITEM(slots, k))];
         Py_XSETREF(*slot, Py_NewRef(slot_count > 1 ? PyTuple_GET_ITEM(result, k) : result));
     }
-    Py_DECREF(result);
-    return 1;
+    Py_XDECREF(result);
+    return result != NULL;
 }
 
 /* Executes a program, described as `kerneltk.launch.shortcuts.Steps`. MISSED before anything is called. */
@@ -274,19 +250,15 @@ static PyObject *call_shortcut(PyObject *self, PyObject *const *args, size_t nar
     Shortcut *s = (Shortcut *)self;
     Py_ssize_t count = PyVectorcall_NARGS(nargsf), taken = 0;
     PyObject *own[MOST_LEAVES], *result = NULL;
-    if (!s->kept) return raise_collected();
     enum step step = !names && count == s->count ? GO : MISSED;
     for (; step == GO && s->importer && taken < count; taken += step == GO) {
         const struct shortcut_argument *known = &s->arguments[taken];
-        int is_other = known->importer && (PyObject *)Py_TYPE(args[taken]) == known->type;
-        own[taken] = is_other ? import_view(known->importer, args[taken]) : Py_NewRef(args[taken]);
+        int is_other = known->is_foreign && (PyObject *)Py_TYPE(args[taken]) == known->type;
+        own[taken] = is_other ? import_view(s->importer, args[taken]) : Py_NewRef(args[taken]);
         if (!own[taken]) step = PyErr_Occurred() ? FAILED : MISSED;
     }
     if (step == GO) step = call_known(s, s->importer ? own : args, count, &result);
-    if (step == GO && s->importer) {
-        if (!keep_imports(s->importer, own, count)) Py_CLEAR(result);
-        result = given_back(s->importer, result, own, count);
-    }
+    if (step == GO && s->importer) result = finish_imports(s->importer, result, own, count, own, count);
     while (taken) Py_DECREF(own[--taken]);
     return step == MISSED ? PyObject_Vectorcall(s->otherwise, args, (size_t)count, names) : result;
 }
@@ -295,72 +267,51 @@ static int takes_so_many(PyObject *run, Py_ssize_t count) {
     return Py_IS_TYPE(run, shortcut_type) && ((Shortcut *)run)->count == count;
 }
 
+static int read_argument(Shortcut *s, PyObject *described, struct shortcut_argument *argument) {
+    if (!PyArg_ParseTuple(described, "OOO&piO&O&pii", &argument->type, &argument->constant, or_null, &argument->dtype,
+                          &argument->is_written, &argument->ndim, or_null, &argument->shape, or_null, &argument->layout,
+                          &argument->is_foreign, &argument->device_type, &argument->device))
+        return 0;
+    if (!argument->is_foreign) return 1;
+    const struct importer *importer = importer_of((PyTypeObject *)argument->type, s->layout.kind);
+    const struct library *library = library_of((PyTypeObject *)argument->type);
+    int is_first = !s->importer && !s->library;
+    if ((!importer && !library) || (!is_first && (importer != s->importer || library != s->library))) {
+        PyErr_SetString(PyExc_ValueError, "no library, or several");
+        return 0;
+    }
+    s->importer = importer;
+    s->library = library;
+    return 1;
+}
+
 /* Shortcut(...): a tuple of the arguments, each a type, a tuple of a constant or none, and of an array what the fields
- * say; the indices of those that are passed; what they are passed to; what is called with others; a guard or None;
- * names; distances; the layout of arrays or None; and the address of what makes new ones. */
+ * say; those that are passed; what they are passed to; what is called with others; a guard or None; names;
+ * distances; the layout of arrays or None; and the address of what makes new ones. */
 static PyObject *shortcut_new(PyTypeObject *type, PyObject *args, PyObject *words) {
-    PyObject *arguments, *passed, *typed, *otherwise, *guard, *names, *distances, *layout;
-    unsigned long long new_array;
-    if (words && PyDict_GET_SIZE(words)) {
-        PyErr_SetString(PyExc_TypeError, "a shortcut takes no keywords");
-        return NULL;
-    }
-    if (!PyArg_ParseTuple(args, "O!O!OOOO!O!OK", &PyTuple_Type, &arguments, &PyTuple_Type, &passed, &typed, &otherwise,
-                          &guard, &PyTuple_Type, &names, &PyTuple_Type, &distances, &layout, &new_array))
-        return NULL;
-    if (PyTuple_GET_SIZE(arguments) > MOST_LEAVES || PyTuple_GET_SIZE(passed) > MOST_LEAVES) {
-        PyErr_SetString(PyExc_ValueError, "too many arguments");
-        return NULL;
-    }
+    PyObject *arguments, *distances, *layout;
     Shortcut *s = (Shortcut *)type->tp_alloc(type, 0);
+    (void)words;
     if (!s) return NULL;
     s->vectorcall = call_shortcut;
     s->kept = Py_NewRef(args);
-    s->typed = typed;
-    s->otherwise = otherwise;
-    s->guard = or_null(guard);
-    s->names = names;
-    s->new_array = (PyObject * (*)(PyObject *, const void *, PyObject *, PyObject *))(uintptr_t) new_array;
-    s->count = PyTuple_GET_SIZE(arguments);
-    s->arguments = PyMem_Calloc((size_t)s->count + 1, sizeof *s->arguments);
-    s->distance_count = PyTuple_GET_SIZE(distances);
-    s->distances = PyMem_Calloc((size_t)s->distance_count + 1, sizeof *s->distances);
-    if (!s->arguments || !s->distances) {
-        Py_DECREF(s);
-        return PyErr_NoMemory();
+    int done = PyArg_ParseTuple(args, "OnO&OOO&OOOO&", &arguments, &s->passed_count, to_items, &s->passed, &s->typed,
+                                &s->otherwise, or_null, &s->guard, &s->names, &distances, &layout, to_function,
+                                &s->new_array) &&
+               read_layout(layout, &s->layout);
+    if (done) {
+        s->count = PyTuple_GET_SIZE(arguments);
+        s->arguments = PyMem_Calloc((size_t)s->count + 1, sizeof *s->arguments);
+        s->distance_count = PyTuple_GET_SIZE(distances);
+        s->distances = PyMem_Calloc((size_t)s->distance_count + 1, sizeof *s->distances);
+        if (!s->arguments || !s->distances) done = PyErr_NoMemory() != NULL;
     }
-    int done = read_layout(layout, &s->layout) && read_indices(passed, s->passed, &s->passed_count, (int)s->count);
-    for (Py_ssize_t k = 0; done && k < s->count; ++k) {
-        struct shortcut_argument *argument = &s->arguments[k];
-        done = PyArg_ParseTuple(PyTuple_GET_ITEM(arguments, k), "O!O!OpiOOpii", &PyType_Type, &argument->type,
-                                &PyTuple_Type, &argument->constant, &argument->dtype, &argument->is_written,
-                                &argument->ndim, &argument->shape, &argument->layout, &argument->is_foreign,
-                                &argument->device_type, &argument->device);
-        argument->dtype = done ? or_null(argument->dtype) : NULL;
-        if (!done || !argument->is_foreign) continue;
-        const struct library *library = library_of((PyTypeObject *)argument->type);
-        const struct importer *importer = importer_of((PyTypeObject *)argument->type, s->layout.kind);
-        argument->importer = importer;
-        if (importer) s->importer = importer;
-        if (s->importer ? !importer || importer != s->importer || s->library : !library || (s->library && s->library != library)) {
-            PyErr_SetString(PyExc_ValueError, "no library, or several");
-            done = 0;
-        }
-        s->library = library;
-    }
+    for (Py_ssize_t k = 0; done && k < s->count; ++k)
+        done = read_argument(s, PyTuple_GET_ITEM(arguments, k), &s->arguments[k]);
     for (Py_ssize_t k = 0; done && k < s->distance_count; ++k) {
         struct distance *known = &s->distances[k];
-        done = PyArg_ParseTuple(PyTuple_GET_ITEM(distances, k), "iOLL", &known->written, &known->array, &known->low,
-                                &known->high);
-        if (done && PyLong_CheckExact(known->array)) {
-            known->other = (int)PyLong_AsLong(known->array);
-            known->array = NULL;
-        }
-        if (done && (known->written < 0 || known->written >= s->count || known->other < 0 || known->other >= s->count ||
-                     !s->arguments[known->written].dtype || (!known->array && !s->arguments[known->other].dtype))) {
-            PyErr_SetString(PyExc_ValueError, "no such array");
-            done = 0;
-        }
+        done = PyArg_ParseTuple(PyTuple_GET_ITEM(distances, k), "iiO&LL", &known->written, &known->other, or_null,
+                                &known->array, &known->low, &known->high);
     }
     if (!done) Py_CLEAR(s);
     return (PyObject *)s;
@@ -372,36 +323,21 @@ static int shortcut_traverse(Shortcut *s, visitproc visit, void *arg) {
     return 0;
 }
 
-static int shortcut_clear(Shortcut *s) {
-    Py_CLEAR(s->kept);
-    return 0;
-}
-
 static void shortcut_dealloc(Shortcut *s) {
     PyTypeObject *type = Py_TYPE(s);
     PyObject_GC_UnTrack(s);
-    shortcut_clear(s);
+    Py_XDECREF(s->kept);
     PyMem_Free(s->arguments);
     PyMem_Free(s->distances);
     type->tp_free(s);
     Py_DECREF(type);
 }
 
-PyDoc_STRVAR(shortcut_doc, "Calls what is for arguments of some kinds; `kerneltk.launch.shortcuts` makes it.");
-
 static PyType_Slot shortcut_slots[] = {
-    {Py_tp_doc, (void *)shortcut_doc},
     {Py_tp_new, shortcut_new},
     {Py_tp_call, PyVectorcall_Call},
     {Py_tp_traverse, shortcut_traverse},
-    {Py_tp_clear, shortcut_clear},
     {Py_tp_dealloc, shortcut_dealloc},
     {Py_tp_members, vectorcall_members},
     {0, NULL},
-};
-
-static PyType_Spec shortcut_spec = {
-    "kerneltk.launch._launcher.Shortcut", sizeof(Shortcut), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_IMMUTABLETYPE,
-    shortcut_slots,
 };

@@ -12,10 +12,10 @@ typedef struct {
     PyObject *kept; /* what is not counted below belongs to it */
     PyObject *make, *kind; /* the library's own function of an array; the arrays' type */
     struct layout layout;
-    int is_numpy, is_in_order;
+    int is_in_order;
     Py_ssize_t whole_ndim, ndim;
     long long offset; /* bytes */
-    int64_t *numbers; /* shape and strides (bytes) of the whole, then of the view */
+    const int64_t *numbers; /* shape and strides (bytes) of the whole, then of the view */
 } Viewing;
 
 typedef struct {
@@ -49,13 +49,23 @@ static PyObject *as_array(PyObject *value) {
     return Py_XNewRef(view->made);
 }
 
+/* Arguments as arrays alone. */
+static PyObject *given_tuple(PyObject *const *args, Py_ssize_t count) {
+    PyObject *tuple = PyTuple_New(count);
+    for (Py_ssize_t k = 0; tuple && k < count; ++k) {
+        PyObject *array = as_array(args[k]);
+        if (array)
+            PyTuple_SET_ITEM(tuple, k, array);
+        else
+            Py_CLEAR(tuple);
+    }
+    return tuple;
+}
+
 /* Calls a function that takes arrays alone. */
 static PyObject *call_with_arrays(PyObject *function, PyObject *const *args, Py_ssize_t count) {
-    PyObject *arrays[MOST_LEAVES + 2], *result = NULL;
-    Py_ssize_t given = 0;
-    while (given < count && (arrays[given] = as_array(args[given]))) ++given;
-    if (given == count) result = PyObject_Vectorcall(function, arrays, (size_t)count, NULL);
-    while (given) Py_DECREF(arrays[--given]);
+    PyObject *arrays = given_tuple(args, count), *result = arrays ? PyObject_Call(function, arrays, NULL) : NULL;
+    Py_XDECREF(arrays);
     return result;
 }
 
@@ -67,7 +77,7 @@ static PyObject *make_view(Viewing *of, PyObject *whole) {
     if (is_known && is_view(whole))
         array = ((View *)whole)->array;
     else if (is_known)
-        is_known = read_own(of->is_numpy ? NULL : &of->layout, whole, &array);
+        is_known = read_own(&of->layout, whole, &array);
     if (is_known && array.ndim == of->whole_ndim && !memcmp(array.shape, of->numbers, size) &&
         !memcmp(array.strides, of->numbers + of->whole_ndim, size)) {
         View *made = (View *)view_type->tp_alloc(view_type, 0);
@@ -108,47 +118,26 @@ static int read_layout(PyObject *given, struct layout *layout) {
                             &layout->strides, &layout->memory, &layout->address, &layout->contiguous);
 }
 
-/* Viewing(make, kind, layout, offset, is_in_order, *numbers): four tuples of numbers. */
+/* Viewing(make, kind, layout, offset, is_in_order, whole_ndim, ndim, numbers) */
 static PyObject *viewing_new(PyTypeObject *type, PyObject *args, PyObject *words) {
-    PyObject *layout, *tuples[4];
+    PyObject *layout;
     Viewing *of = (Viewing *)type->tp_alloc(type, 0);
     (void)words;
     if (!of) return NULL;
     of->kept = Py_NewRef(args);
-    int done = PyArg_ParseTuple(args, "OOOLpO!O!O!O!", &of->make, &of->kind, &layout, &of->offset, &of->is_in_order,
-                                &PyTuple_Type, &tuples[0], &PyTuple_Type, &tuples[1], &PyTuple_Type, &tuples[2],
-                                &PyTuple_Type, &tuples[3]) && read_layout(layout, &of->layout);
-    if (done) {
-        of->is_numpy = layout == Py_None;
-        of->whole_ndim = PyTuple_GET_SIZE(tuples[0]);
-        of->ndim = PyTuple_GET_SIZE(tuples[2]);
-        of->numbers = PyMem_Calloc(2 * (size_t)(of->whole_ndim + of->ndim) + 1, sizeof *of->numbers);
-        if (!of->numbers) PyErr_NoMemory();
-        int64_t *number = of->numbers;
-        for (int k = 0; number && k < 4; ++k)
-            for (Py_ssize_t j = 0; j < PyTuple_GET_SIZE(tuples[k & 2]) && j < PyTuple_GET_SIZE(tuples[k]); ++j)
-                *number++ = PyLong_AsLongLong(PyTuple_GET_ITEM(tuples[k], j));
-    }
-    if (PyErr_Occurred()) Py_CLEAR(of);
+    int done = PyArg_ParseTuple(args, "OOOLpnnO&", &of->make, &of->kind, &layout, &of->offset, &of->is_in_order,
+                                &of->whole_ndim, &of->ndim, to_items, &of->numbers) &&
+               read_layout(layout, &of->layout);
+    if (!done) Py_CLEAR(of);
     return (PyObject *)of;
 }
 
 static void viewing_dealloc(Viewing *of) {
     PyTypeObject *type = Py_TYPE(of);
     Py_XDECREF(of->kept);
-    PyMem_Free(of->numbers);
     type->tp_free(of);
     Py_DECREF(type);
 }
 
 static PyType_Slot viewing_slots[] = {{Py_tp_new, viewing_new}, {Py_tp_dealloc, viewing_dealloc}, {0, NULL}};
 static PyType_Slot view_slots[] = {{Py_tp_dealloc, view_dealloc}, {0, NULL}};
-
-static PyType_Spec viewing_spec = {
-    "kerneltk.launch._launcher.Viewing", sizeof(Viewing), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, viewing_slots,
-};
-
-static PyType_Spec view_spec = {
-    "kerneltk.launch._launcher.View", sizeof(View), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE, view_slots,
-};

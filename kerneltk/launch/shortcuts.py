@@ -282,7 +282,7 @@ def shortcut_of(
         described_new = tuple(_new(array, foreign) for array in typed.new)
         kind = np.ndarray if layout is None else layout.kind
         calls = tuple(
-            call._replace(run=module.Viewing(call.run.make, kind, layout, *call.run[1:]))
+            call._replace(run=module.Viewing(*_viewing(call.run, kind, layout)))
             if isinstance(call.run, Viewing)
             else call
             for call in typed.calls
@@ -290,12 +290,12 @@ def shortcut_of(
         typed = typed.size, typed.constants, described_new, calls, typed.result, typed.keeps
     made: Callable[..., Any] = module.Shortcut(
         tuple(described),
-        tuple(passed),
+        *compiled.counted(passed),
         typed,
         otherwise,
         guard,
         tuple((owner, name, () if value is MISSING else (value,)) for owner, name, value in names),
-        tuple(map(tuple, apart)),
+        tuple(_distance(*one) for one in apart),
         layout,
         0 if layout is None or access.new_array_function is None else access.new_array_function(),
     )
@@ -306,8 +306,9 @@ def _asked(kind: Kind, access: ArrayAccess, layout: ArrayLayout | None) -> tuple
     """What the extension module asks of an argument; None where it does not read such arrays."""
     constant = () if kind.constant is MISSING else (kind.constant,)
     if kind.foreign:
-        device_type, device, *asked = kind.foreign
-        return kind.type, constant, kind.dtype, *asked, True, device_type, device
+        device_type, device, is_written, ndim, *layout_asked = kind.foreign
+        asked = map(_numbers, layout_asked)
+        return kind.type, constant, kind.dtype, is_written, ndim, *asked, True, device_type, device
     array_type = np.ndarray if access.layout is None else layout and layout.kind
     known: dict[str, Any] = {"ndim": -1, "shape": None, "strides": None}
     known[access.writable or "writable"] = False
@@ -317,7 +318,23 @@ def _asked(kind: Kind, access: ArrayAccess, layout: ArrayLayout | None) -> tuple
     if (kind.dtype is not None and kind.type is not array_type) or len(known) > 4:
         return None
     ndim, shape, strides, is_written = known.values()
-    return kind.type, constant, kind.dtype, is_written, ndim, shape, strides, False, 0, 0
+    asked = map(_numbers, (shape, strides))
+    return kind.type, constant, kind.dtype, is_written, ndim, *asked, False, 0, 0
+
+
+def _numbers(asked: Any) -> Any:
+    return compiled.as_bytes(asked) if isinstance(asked, tuple) else asked
+
+
+def _distance(written: int, other: Any, low: int, high: int) -> tuple[Any, ...]:
+    where = (other, None) if type(other) is int else (0, other)
+    return written, *where, low, high
+
+
+def _viewing(of: Viewing, kind: type, layout: ArrayLayout | None) -> tuple[Any, ...]:
+    make, offset, is_in_order, *lies = of
+    numbers = compiled.as_bytes([number for each in lies for number in each])
+    return make, kind, layout, offset, is_in_order, len(lies[0]), len(lies[2]), numbers
 
 
 def _new(array: New, foreign: Kind | None) -> tuple[Any, ...]:

@@ -89,8 +89,6 @@ class ElementKernel(Called, ArrayFunction, OfElements):
         The parameters that are whole arrays to the function.
     """
 
-    __slots__ = ("_shortcut", "_shortcut_out")  # calls read them
-
     _distinguished, _verb = "argument types", "call"
     _otypes: tuple[np.dtype[Any], ...] | None = None  # of the results, if not those of the values
 

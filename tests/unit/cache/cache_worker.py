@@ -64,41 +64,6 @@ def race(directory: Path, seed: str) -> object:
     return {"missed": missed, "wrong": wrong, "problem": cache.info().problem}
 
 
-def churn(directory: Path, seed: str) -> object:
-    """Put, get, list, evict and clear, all against the other processes."""
-    rng = random.Random(int(seed))
-    cache = Cache(directory, size_limit=300_000, memory_limit=0)
-    keys = [hashlib.sha256(b"%d" % number).hexdigest() for number in range(40)]
-    wait_for_go()
-    wrong = 0
-    for _ in range(120):
-        key = rng.choice(keys)
-        action = rng.random()
-        if action < 0.5:
-            cache.put(key, sealed(rng))
-        elif action < 0.9:
-            data = cache.get(key)
-            wrong += data is not None and not is_sealed(data)
-        elif action < 0.95:
-            cache.prune()
-        elif action < 0.98:
-            cache.entries()
-        else:
-            cache.clear()
-    return {"wrong": wrong, "problem": cache.info().problem}
-
-
-def die_before_rename(directory: Path) -> object:
-    """Stop where the temporary file is whole and not yet published."""
-
-    def stop(source: str, target: str) -> None:
-        wait_for_go()
-
-    os.replace = stop  # type: ignore[assignment]
-    Cache(directory).put(KEY, b"never published" * 1000)
-    return None
-
-
 def die_in_write(directory: Path) -> object:
     """Stop where half of the temporary file is written."""
     write = os.write
@@ -162,8 +127,6 @@ MODES: dict[str, Callable[..., object]] = {
     mode.__name__: mode
     for mode in (
         race,
-        churn,
-        die_before_rename,
         die_in_write,
         no_permission,
         fork_with_lock_held,

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -20,8 +18,6 @@ from kerneltk.cache import stand_ins, store
 from kerneltk.cache.fingerprint import trace
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY, Target, TranslationUnit
 from kerneltk.errors import BackendUnavailableError
-
-from ...conftest import reread_environment
 
 TABLES = INCLUDE_DIRECTORY.parent / "stand_ins"
 TREES: tuple[stand_ins.Tree, ...] = get_args(stand_ins.Tree)
@@ -137,15 +133,6 @@ def test_a_directory_is_of_one_content(cache: Path, monkeypatch: pytest.MonkeyPa
     assert names[0] != names[1]
 
 
-def test_the_setting_may_change(cache: Path, environment: pytest.MonkeyPatch) -> None:
-    first = stand_ins.directory("nvrtc_fallback")
-    environment.setenv("KERNELTK_CACHE_DIR", str(cache.with_name("other")))
-    reread_environment()
-    second = stand_ins.directory("nvrtc_fallback")
-    assert second.parent.parent == cache.with_name("other")
-    assert second.name == first.name
-
-
 def test_without_a_cache_on_disk(cache: Path, environment: pytest.MonkeyPatch) -> None:
     environment.setenv("KERNELTK_CACHE_DIR", "")
     path = stand_ins.directory("nvrtc_fallback")
@@ -184,21 +171,6 @@ def test_nowhere_to_write(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", "/proc/nowhere")
     with pytest.raises(BackendUnavailableError, match=r"headers for compilers cannot be written"):
         stand_ins.directory("host")
-
-
-@pytest.mark.exhaustive
-def test_several_processes_at_once(cache: Path) -> None:
-    script = "from kerneltk.cache import stand_ins; print(stand_ins.directory('nvrtc'))"
-    command = [sys.executable, "-c", script]
-    environment = {**os.environ, "KERNELTK_CACHE_DIR": str(cache)}
-    jobs = [
-        subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
-        for _ in range(3)
-    ]
-    (path,) = {job.communicate()[0].strip() for job in jobs}
-    assert [job.returncode for job in jobs] == [0, 0, 0]
-    assert [entry.name for entry in (cache / "headers").iterdir()] == [Path(path).name]
-    assert_whole(Path(path), "nvrtc")
 
 
 def test_the_time_of_last_use(cache: Path) -> None:

@@ -96,15 +96,6 @@ def test_a_close_name_is_suggested(compiler: str, names: tuple[str, ...]) -> Non
     assert message.count("did you mean") == 1
 
 
-def test_tabs_and_wide_characters_keep_the_column(compiler: str) -> None:
-    body = '\ty = x;\n\tfor (;;) {\t"äöü€"; y = nowhere; }'
-    message = compiled(compiler, (("operation", body),))
-    assert message.endswith(
-        '  operation:2:  for (;;) { "äöü€"; y = nowhere; }\n'
-        "                                       ^^^^^^^"
-    )
-
-
 def test_further_errors_are_shown_and_counted(compiler: str) -> None:
     body = "\n".join(f"y = missing_{n};" for n in range(5))
     message = compiled(compiler, (("operation", body),))
@@ -117,32 +108,45 @@ def test_further_errors_are_shown_and_counted(compiler: str) -> None:
     assert len(lines) == 7
 
 
-def test_an_error_inside_a_template_of_the_preamble(compiler: str) -> None:
-    origins = (
-        ("preamble", "template<class T> T twice(T v) {\n  return v.two();\n}"),
-        ("operation", "y = x;\ny = twice(x);"),
-    )
-    message = compiled(compiler, origins)
-    assert message.startswith("The preamble of kernel 'axpb' does not compile: ")
-    assert "  preamble:2:   return v.two();\n" in message
+TWICE = "template<class T> T twice(T v) {\n  return v.two();\n}"
+GENERATED = """
+template<class T> T inner(T v) { return v.two(); }
+template<class T> T outer(T v) { return inner(v); }
+"""
+SET = "#define KT_SET(a, v) a = undefined_thing + (v)\n"
+FILE = "/a b/kernel (1).cu"
 
 
-def test_an_error_inside_a_generated_template_finds_the_users_line(compiler: str) -> None:
-    before = """
-    template<class T> T inner(T v) { return v.two(); }
-    template<class T> T outer(T v) { return inner(v); }
-    """
-    message = compiled(compiler, (("operation", "y = x;\ny = outer(x);"),), before=before)
-    assert message.startswith("The operation of kernel 'axpb' does not compile: ")
-    assert "  operation:2: y = outer(x);\n" in message
-    assert message.endswith(" from here")
-
-
-def test_an_error_inside_a_generated_macro_finds_the_users_line(compiler: str) -> None:
-    before = "#define KT_SET(a, v) a = undefined_thing + (v)\n"
-    message = compiled(compiler, (("operation", "y = x; KT_SET(y, 1);"),), before=before)
-    assert "undefined_thing" in message.split("\n")[0]
-    assert "  operation: y = x; KT_SET(y, 1);\n                    ^^^^^^" in message
+@pytest.mark.parametrize(
+    ("origins", "before", "parts"),
+    [
+        ((("operation", '\ty = x;\n\tfor (;;) {\t"äöü€"; y = nowhere; }'),), "",
+         ('  operation:2:  for (;;) { "äöü€"; y = nowhere; }\n'
+          "                                       ^^^^^^^",)),
+        ((("preamble", TWICE), ("operation", "y = x;\ny = twice(x);")), "",
+         ("The preamble of kernel 'axpb' does not compile: ", "  preamble:2:   return v.two();\n")),
+        ((("operation", "y = x;\ny = outer(x);"),), GENERATED,
+         ("The operation of kernel 'axpb' does not compile: ", "  operation:2: y = outer(x);\n",
+          " from here")),
+        ((("operation", "y = x; KT_SET(y, 1);"),), SET,
+         ("undefined_thing", "  operation: y = x; KT_SET(y, 1);\n                    ^^^^^^")),
+        ((("operation", 'y = x + (x // )\n  + ")"[0] /* ) */'),), "",
+         ("does not compile",
+          "  operation:1: y = x + (x // )\n                       ^ this is never closed")),
+        ((("preamble", '#include "not_there.h"'), ("operation", "y = x;")), "",
+         ("The preamble of kernel 'axpb' does not compile: ",
+          '  preamble: #include "not_there.h"\n')),
+        (((FILE, "y = x;\ny = foo;"),), "",
+         ("Kernel 'axpb' does not compile: ", f"  {FILE}:2: y = foo;\n{'':{len(FILE) + 10}}^^^")),
+    ],
+    ids=["columns", "preamble", "template", "macro", "bracket", "include", "file"],
+)  # fmt: skip
+def test_errors_are_at_the_users_line(
+    compiler: str, origins: Origins, before: str, parts: tuple[str, ...]
+) -> None:
+    message = compiled(compiler, origins, before=before)
+    at = [message.index(part) for part in parts]
+    assert at == sorted(at)
 
 
 def test_overloads(compiler: str) -> None:
@@ -159,29 +163,6 @@ def test_overloads(compiler: str) -> None:
     assert '  operation: two("a", x);\n' in message
 
 
-def test_a_bracket_that_is_never_closed(compiler: str) -> None:
-    body = 'y = x + (x // )\n  + ")"[0] /* ) */'
-    message = compiled(compiler, (("operation", body),))
-    assert "does not compile" in message
-    assert (
-        "  operation:1: y = x + (x // )\n                       ^ this is never closed"
-    ) in message
-
-
-def test_an_include_that_is_not_there(compiler: str) -> None:
-    origins = (("preamble", '#include "not_there.h"'), ("operation", "y = x;"))
-    message = compiled(compiler, origins)
-    assert message.startswith("The preamble of kernel 'axpb' does not compile: ")
-    assert '  preamble: #include "not_there.h"\n' in message
-
-
-def test_names_of_files(compiler: str) -> None:
-    name = "/a b/kernel (1).cu"
-    message = compiled(compiler, ((name, "y = x;\ny = foo;"),))
-    assert message.startswith("Kernel 'axpb' does not compile: ")
-    assert message.endswith(f"  {name}:2: y = foo;\n{'':{len(name) + 10}}^^^")
-
-
 def test_an_error_in_generated_code_says_so(compiler: str) -> None:
     origins = (("operation", "y = x;"),)
     message = compiled(compiler, origins, before='#line 7 "header.h"\nint wrong = foo;\n')
@@ -192,28 +173,6 @@ def test_an_error_in_generated_code_says_so(compiler: str) -> None:
     assert "foo" in first
     assert second == "  The compiler's log:"
     assert third.startswith("    header.h")
-
-
-def test_text_around_the_users_line_shifts_the_column() -> None:
-    log = (
-        "operation:1:17: error: use of undeclared identifier 'foo'\n"
-        "    1 |     auto v = (y+foo);\n"
-        "      |                 ^~~\n"
-    )
-    assert compile_error_message(log, (("operation", "  y+foo"),), "k") == (
-        "The operation of kernel 'k' does not compile: use of undeclared identifier 'foo'.\n"
-        "  operation:   y+foo\n"
-        "                 ^^^"
-    )
-
-
-def test_a_shown_line_that_is_another_gives_the_whole_line() -> None:
-    log = (
-        "operation(1): error: expected an expression\n  KT_EXPANDED(1 + )\n                  ^\n\n"
-    )
-    assert compile_error_message(log, (("operation", "  y = 1 + ;"),), "k").endswith(
-        "  operation:   y = 1 + ;\n               ^^^^^^^^^"
-    )
 
 
 def test_the_way_gcc_inlined_to_an_error() -> None:
@@ -234,26 +193,6 @@ def test_the_way_gcc_inlined_to_an_error() -> None:
     ]
 
 
-def test_an_error_in_a_header_that_a_users_text_includes() -> None:
-    log = (
-        "In file included from mine.h:3,\n"
-        "                 from preamble:2:\n"
-        "inner.h:1:1: error: 'Foo' does not name a type; did you mean 'Food'?\n"
-    )
-    origins = (("preamble", 'int a;\n#include "mine.h"'),)
-    assert compile_error_message(log, origins, "k") == (
-        "The preamble of kernel 'k' does not compile: 'Foo' does not name a type.\n"
-        '  preamble:2: #include "mine.h"\n'
-        "              ^^^^^^^^^^^^^^^^^ from here\n"
-        "  Hint: did you mean 'Food'?"
-    )
-
-
-def test_a_compilers_reserved_suggestion_is_dropped() -> None:
-    log = "operation:1:1: error: 'sqr' was not declared in this scope; did you mean '__sqr'?\n"
-    assert "did you mean" not in compile_error_message(log, (("operation", "sqr;"),), "k")
-
-
 def test_warnings_are_no_errors() -> None:
     log = (
         'operation(1): warning #177-D: variable "z" was declared but never referenced\n'
@@ -267,30 +206,48 @@ def test_warnings_are_no_errors() -> None:
     assert read_log(log) == []
 
 
-def test_repeated_errors_are_told_once() -> None:
-    log = "operation:1:1: error: no\n" * 3 + "operation:1:2: error: other\n"
-    message = compile_error_message(log, (("operation", "abc"),), "k")
-    assert message.count("\n  operation") == 2
+BODY = (("operation", "abc"),)
 
 
-def test_a_log_without_a_place() -> None:
-    assert compile_error_message("cc1plus: out of memory\n", (("operation", "y = x;"),), "k") == (
-        "Kernel 'k' does not compile, and the compiler names no location.\n"
-        "  The compiler's log:\n"
-        "    cc1plus: out of memory"
-    )
-    assert compile_error_message("", (), "k").startswith("Kernel 'k' does not compile")
+@pytest.mark.parametrize(
+    ("log", "origins", "message"),
+    [
+        # What stands around the user's text in the line shifts its column.
+        ("operation:1:17: error: use of undeclared identifier 'foo'\n"
+         "    1 |     auto v = (y+foo);\n      |                 ^~~\n",
+         (("operation", "  y+foo"),),
+         "The operation of kernel 'k' does not compile: use of undeclared identifier 'foo'.\n"
+         "  operation:   y+foo\n                 ^^^"),
+        # A shown line that is another gives the whole line.
+        ("operation(1): error: expected an expression\n  KT_EXPANDED(1 + )\n              ^\n\n",
+         (("operation", "  y = 1 + ;"),),
+         "The operation of kernel 'k' does not compile: expected an expression.\n"
+         "  operation:   y = 1 + ;\n               ^^^^^^^^^"),
+        ("In file included from mine.h:3,\n                 from preamble:2:\n"
+         "inner.h:1:1: error: 'Foo' does not name a type; did you mean 'Food'?\n",
+         (("preamble", 'int a;\n#include "mine.h"'),),
+         "The preamble of kernel 'k' does not compile: 'Foo' does not name a type.\n"
+         '  preamble:2: #include "mine.h"\n              ^^^^^^^^^^^^^^^^^ from here\n'
+         "  Hint: did you mean 'Food'?"),
+        # Names of the compiler's own are not suggested.
+        ("operation:1:1: error: 'abc' was not declared in this scope; did you mean '__abc'?\n",
+         BODY,
+         "The operation of kernel 'k' does not compile: 'abc' was not declared in this scope.\n"
+         "  operation: abc\n             ^^^"),
+        *((f"operation:{line}:{column}: error: no\n" * 3, BODY,
+           "The operation of kernel 'k' does not compile: no.\n"
+           "  operation: abc\n             ^^^")
+          for line, column in ((1, 1), (0, 1), (99, 1), (1, 99), (1, 0))),
+        ("cc1plus: out of memory\n", BODY,
+         "Kernel 'k' does not compile, and the compiler names no location.\n"
+         "  The compiler's log:\n    cc1plus: out of memory"),
+    ],
+)  # fmt: skip
+def test_messages_for_logs(log: str, origins: Origins, message: str) -> None:
+    assert compile_error_message(log, origins, "k") == message
 
 
 def test_a_long_log_is_cut() -> None:
     log = "".join(f"line {n}\n" for n in range(100))
     assert compile_error_message(log, (), "k").endswith("    line 11\n    ... (88 more lines)")
-
-
-def test_a_place_outside_the_text_is_brought_inside() -> None:
-    for line, column in ((0, 1), (99, 1), (1, 99), (1, 0)):
-        log = f"operation:{line}:{column}: error: no\n"
-        assert compile_error_message(log, (("operation", "abc"),), "k").endswith(
-            "  operation: abc\n             ^^^"
-        )
     assert "no" in compile_error_message("operation:1:1: error: no\n", (("operation", ""),), "k")

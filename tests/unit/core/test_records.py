@@ -1,4 +1,4 @@
-"""Records are what frozen dataclasses with slots are."""
+"""Records are what frozen dataclasses with slots are; tables, locks, memos, patterns."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import copy
 import inspect
 import os
 import pickle
+import re
 import threading
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, dataclass, field, fields, is_dataclass, replace
@@ -15,7 +16,7 @@ from typing import Any, ClassVar
 import pytest
 
 from kerneltk.core import records
-from kerneltk.core.records import BoundedTable, record
+from kerneltk.core.records import BoundedTable, pattern, record
 
 
 class Content:
@@ -238,3 +239,37 @@ def test_what_fails_is_made_again() -> None:
     with pytest.raises(ZeroDivisionError):
         memo.of("key", lambda: 1 // 0)
     assert memo.of("key", lambda: 1) == 1
+
+
+# -- patterns that are compiled when they are used -------------------------------------------------
+
+
+def test_methods_are_those_of_the_compiled_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: list[object] = []
+    original = re.compile
+
+    def counting(source: str, flags: int = 0) -> re.Pattern[str]:
+        compiled.append(source)
+        return original(source, flags)
+
+    monkeypatch.setattr(re, "compile", counting)
+    words = pattern(r"^(\w)(\w*)$", re.MULTILINE | re.IGNORECASE)
+    assert compiled == []
+    assert words.sub(r"\2\1", "ab\ncd") == "ba\ndc"
+    assert words.groups == 2
+    found = words.search("xy")
+    assert found is not None
+    assert found[2] == "y"
+    count = len(compiled)
+    assert words.sub("", "ab") == ""
+    assert len(compiled) == count
+    assert pattern(rb"a+").findall(b"aab") == [b"aa"]
+
+
+def test_errors_and_copies() -> None:
+    with pytest.raises(re.error):
+        pattern("(").match("x")
+    with pytest.raises(AttributeError):
+        _ = pattern("a").no_such_method  # type: ignore[attr-defined]
+    for other in (copy.copy(pattern("a")), pickle.loads(pickle.dumps(pattern("a")))):
+        assert other.fullmatch("a")

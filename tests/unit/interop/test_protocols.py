@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import sys
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from kerneltk import ArgumentTypeError, ArgumentValueError, KernelToolkitError
-from kerneltk.interop.protocols import cuda_memory, dlpack_memory
+from kerneltk.interop.protocols import cuda_memory, dlpack_memory, is_mapped
 
 from .. import fake_torch
 from ..dry_gpu import DryGpu, gpu  # noqa: F401 (a fixture)
@@ -65,25 +66,20 @@ def without(*keys: str) -> dict[str, Any]:
 WRONG: dict[str, Any] = {
     "raising": Fault("in the property"),
     "none": None,
-    "number": 5,
-    "text": "interface",
     "empty": {},
     "no shape": without("shape"),
     "no typestr": without("typestr"),
     "shape a number": {**RIGHT, "shape": 4},
     "shape negative": {**RIGHT, "shape": (-4,)},
-    "shape of texts": {**RIGHT, "shape": ("4",)},
     "shape endless": {**RIGHT, "shape": (2**70,)},
     "typestr a number": {**RIGHT, "typestr": 4},
     "typestr unknown": {**RIGHT, "typestr": "<q9"},
     "typestr of objects": {**RIGHT, "typestr": "|O"},
-    "data a text": {**RIGHT, "data": "here"},
     "data a pair of texts": {**RIGHT, "data": ("here", False)},
     "data beyond": {**RIGHT, "data": (2**80, False)},
     "data negative": {**RIGHT, "data": (-4096, False)},
     "no memory": {**RIGHT, "data": (0, False)},
     "strides a number": {**RIGHT, "strides": 4},
-    "strides of texts": {**RIGHT, "strides": ("4",)},
     "strides too many": {**RIGHT, "strides": (4, 4)},
     "strides endless": {**RIGHT, "strides": (2**62,)},
 }
@@ -97,9 +93,7 @@ ON_HOST: dict[str, Any] = {
 _DLPACK: dict[str, dict[str, Any]] = {
     "device raising": {"__dlpack_device__": Fault("in the property")},
     "device's call raising": {"__dlpack_device__": calling(Fault("in the method"))},
-    "device no method": {"__dlpack_device__": 1},
     "device none": {"__dlpack_device__": calling(None)},
-    "device a number": {"__dlpack_device__": calling(1)},
     "device of texts": {"__dlpack_device__": calling(("cpu", 0))},
     "device unknown": {"__dlpack_device__": calling((99, 0))},
     "raising": {"__dlpack__": Fault("in the property")},
@@ -328,3 +322,24 @@ def test_results_that_torch_has_no_dtype_for(torch: ModuleType) -> None:
     kernel = ElementwiseKernel("raw T pairs, float32 x", "T y", "y = pairs[0]", "first")
     with pytest.raises(ArgumentTypeError, match=r"(?s)cannot be given back.*Hint: give the output"):
         kernel(np.zeros(1, pair), Tensor(np.zeros(2, np.float32)))
+
+
+# -- memory of this process, and other addresses --------------------------------------------------
+
+
+def test_what_is_no_memory() -> None:
+    for address in (0, 1, -1, -mmap.PAGESIZE, 2**64 - 1, 2**64, 2**70):
+        assert not is_mapped(address, 8)
+    assert not is_mapped(2**64 - 8, 16)
+
+
+def test_the_last_byte_is_looked_at() -> None:
+    with mmap.mmap(-1, 4 * mmap.PAGESIZE) as memory:
+        view = np.frombuffer(memory, np.uint8)
+        begin = view.ctypes.data
+        end = begin + len(view)
+        del view
+        assert is_mapped(begin, 4 * mmap.PAGESIZE)
+        assert is_mapped(end - 1, 1)
+    assert not is_mapped(begin, 1)
+    assert not is_mapped(end - 1, 1)

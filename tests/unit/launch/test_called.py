@@ -38,69 +38,6 @@ def added(x, y):  # type: ignore[no-untyped-def]
     return x + y
 
 
-def outcome(call: Callable[[], Any]) -> Any:
-    try:
-        result = call()
-    except Exception as error:
-        return type(error), str(error)
-    return type(result), repr(result)
-
-
-def calls() -> list[Callable[[], Any]]:
-    """Calls of every kind of kernel: with every number and kind of arguments, wrong ones too."""
-    scaled = kerneltk.ElementwiseKernel("T x, T a = 2", "T y", "y = x * a", "scaled_calls")
-    total = kerneltk.ReductionKernel(
-        "T x, T a = 1", "T y", "x * a", "a + b", "y = a", "0", "sum_calls"
-    )
-    pair = kerneltk.ReductionKernel(
-        "T x", "T y, T z", "x", "a + b", "y = a; z = -a", "0", "two_calls"
-    )
-    plus = kerneltk.RawKernel(CODE, "plus")
-    y, one, x2 = np.zeros_like(X), np.zeros((), np.float32), X.reshape(3, 4)
-    grid: Any = doubled[1, 32]
-
-    def kept(call: Callable[[], Any], array: Any) -> Callable[[], Any]:
-        def both() -> Any:
-            array[...] = 0
-            return call(), array.tolist()
-
-        return both
-
-    return [
-        lambda: scaled(X), lambda: scaled(X, 3), kept(lambda: scaled(X, 3, y), y), lambda: scaled(),
-        lambda: scaled(X, a=4), lambda: scaled(x=X), lambda: scaled(X, 3, y, y),
-        lambda: scaled(X, out=y), lambda: scaled(X, size=3), lambda: scaled("x"),
-        lambda: scaled(*[X] * 9),
-        lambda: total(X), lambda: total(X, 2), lambda: total(x2, 2, axis=1), lambda: total(),
-        kept(lambda: total(X, 2, out=one), one), kept(lambda: total(X, 2, one), one),
-        kept(lambda: total(X, out=one), one), lambda: total(X, out=None),
-        lambda: total(X, out=(one,)),
-        lambda: total(X, out=[one]), lambda: total(X, 2, one, out=one), lambda: total(X, 2, out=y),
-        lambda: total(X, 2, one, one), lambda: total(X, other=3), lambda: total(X, 2, out=3),
-        lambda: pair(X), lambda: pair(X, out=one), lambda: pair(X, out=(one, one.copy())),
-        kept(lambda: plus((1,), (32,), (X, y, 12)), y), lambda: plus(1, 32, (X, y, 12)),
-        lambda: plus(1, 32, [X, y, 12]), lambda: plus(1, 32, (X, y)), lambda: plus(1, 32, 5),
-        lambda: plus(1, 32), lambda: plus(1, 32, (X, y, 12), 3),
-        lambda: plus(grid=1, block=32, args=(X, y, 12)),
-        lambda: plus(1, 32, (X, y, 12), shared_mem=64), lambda: plus(1, 32, (X, y, 12), wrong=1),
-        lambda: plus(0, 32, (X, y, 12)), lambda: plus(1, 32, args=(X, y, 12)),
-        kept(lambda: grid(X, y, 12), y), lambda: grid(X, y), lambda: grid(X, y, n=12),
-        lambda: grid(), lambda: grid(X, y, 12, 13), lambda: grid(X, "y", 12),
-        kept(lambda: grid(X, y, np.int64(12)), y), lambda: added(X, X), lambda: added(X, 1),
-        kept(lambda: added(X, X, out=y), y), lambda: added(X), lambda: added(X, y=X),
-        lambda: added(X, X, out=(y,)), lambda: added(X, X, out=None),
-        lambda: added(X, X, X), lambda: added(X, X, out=3), lambda: added(X, X, other=3),
-    ]  # fmt: skip
-
-
-def test_both_ways_are_the_same() -> None:
-    shorter = [[outcome(call) for _ in range(3)] for call in calls()]
-    with called.by_methods():
-        by_method = [[outcome(call) for _ in range(3)] for call in calls()]
-    for k, (one, other) in enumerate(zip(shorter, by_method, strict=True)):
-        assert one == other, k
-
-
 def frames_of(call: Callable[[], Any]) -> list[str]:
     """The names of the functions in Python that a call calls, launchers' left out."""
     names: list[str] = []

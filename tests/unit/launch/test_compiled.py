@@ -9,6 +9,7 @@ import subprocess
 import sys
 import weakref
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +22,7 @@ from kerneltk import jit
 from kerneltk.backends.base import ArrayAccess, Bound, LaunchCall
 from kerneltk.core.settings import get_settings
 from kerneltk.launch import compiled, interpreter
+from kerneltk.launch.called import by_methods
 from kerneltk.launch.launcher_spec import Argument, LauncherSpec
 
 from ..dry_gpu import DryGpu
@@ -47,6 +49,7 @@ def outcome(call: Callable[[], Any]) -> Any:
     except Exception as error:
         return type(error).__name__, str(error)
     results = result if isinstance(result, tuple) else (result,)
+    results = tuple(p for r in results for p in (r if isinstance(r, tuple) else (r,)))
     return type(result).__name__, [
         (r.dtype.str, r.shape, r.strides, repr(r.tolist())) if isinstance(r, np.ndarray) else r
         for r in results
@@ -88,6 +91,11 @@ def elementwise() -> Calls:
         lambda: kernel(x, 2.0, stream=None),
         lambda: kernel(x, 2.0, block_size=64),
         lambda: kernel(x=x, a=2.0),
+        lambda: kernel(x, a=4),
+        lambda: kernel(x, 2.0, size=3),
+        lambda: kernel(x, 2.0, out=y),
+        lambda: kernel(*[x] * 9),
+        lambda: kernel(),
     ]
     divide = kerneltk.ElementwiseKernel(
         "int32 x, int32 a", "int32 y, float64 z", "y = x / a; z = y"
@@ -100,7 +108,11 @@ def elementwise() -> Calls:
 def reduction() -> Calls:
     kernel = kerneltk.ReductionKernel("T x, T a", "T y", "x * a", "a + b", "y = a", "0", "total")
     x = np.arange(24, dtype=np.float64).reshape(2, 3, 4)
-    many = np.ones(100_000, np.float32)
+    many, one = np.ones(100_000, np.float32), np.zeros(())
+    pair = kerneltk.ReductionKernel(
+        "T x, T a = 1", "T y, T z", "x * a", "a + b", "y = a; z = -a", "0", "pair"
+    )
+    outs: list[Any] = [one, None, (one,), [one], 3, many, (one, one.copy()), (one, one, one)]
     calls: Calls = [
         lambda axis=axis, keep=keep: kernel(x, 2.0, axis=axis, keepdims=keep)
         for axis in (None, 0, 1, (0, 2), (), -1, 3, 1.0, True)
@@ -113,7 +125,12 @@ def reduction() -> Calls:
         lambda: kernel(x, 2.0, out=np.empty((2, 4)), axis=1),
         lambda: kernel(x, 2.0, out=frozen(np.empty((2, 4))), axis=1),
         lambda: kernel(x[:, :0], 2.0, axis=1),
-    ]
+        *(lambda k=k, a=a: k(*a) for k in (kernel, pair)
+          for a in ((), (x,), (x, 2, one), (x, 2, one, one.copy()), (x, 2, one, one, one))),
+        *(lambda k=k, a=a, o=o: (k(*a, out=o), one.copy()) for k in (kernel, pair)
+          for a in ((x,), (x, 2), (x, 2, one)) for o in outs),
+        lambda: kernel(x, 2.0, other=3),
+    ]  # fmt: skip
 
 
 _ADD = """
@@ -156,7 +173,10 @@ def raw() -> Calls:
     calls: Calls = [lambda args=args: call(*args) for args in arguments]
     calls += [lambda g=g, b=b: call(*good, grid=g, block=b) for g, b in shapes]
     calls += [lambda s=s: call(*good, shared_mem=s) for s in (0, 64, -1, 2**20, 1.0, True, None)]
-    return [*calls, lambda: kernel((4,), (8,), list(good)), lambda: kernel((4,), (8,), x)]
+    calls += [lambda w=w: kernel((4,), (8,), good, **w) for w in ({"wrong": 1}, {"shared_mem": 8})]
+    calls += [lambda args=args: kernel(4, 8, args) for args in (list(good), x, 5)]
+    calls += [lambda: kernel(4, 8), lambda: kernel(4, 8, good, 3)]
+    return [*calls, lambda: kernel(grid=4, block=8, args=good)]
 
 
 class Span(NamedTuple):
@@ -204,6 +224,9 @@ def in_python() -> Calls:
         lambda: call(x, given(low=low.astype(">i4")), (1, 1j)),
         lambda: call(x, Span(1, 2), (1, 1j)),
         *(lambda g=g: call(x, given(), (1, 1j), g) for g in (0, 1, (2, 1), 2.0, True, -1, 2**31)),
+        lambda: fill[2, 8](x, given(), (1, 1j)),
+        lambda: fill[2, 8](x, given(), (1, 1j), y, y),
+        lambda: (fill[2, 8](x, given(), pair=(1, 1j), y=y), y.copy())[1],
     ]
 
 
@@ -217,24 +240,29 @@ def element_kernel() -> Calls:
     calls: Calls = []
     for value in values:
         calls += [lambda v=value: mixed(x, v), lambda v=value: mixed(v, x)]
-    return calls
+    added, z = jit.kernel(lambda x, y: x + y), np.zeros_like(x)
+    words: list[Any] = [{"out": o} for o in (z, (z,), [z], None, 3)] + [{"other": 3}]
+    calls += [lambda w=w: (added(x, x, **w), z.copy()) for w in words]
+    return [*calls, lambda: added(x), lambda: added(x, y=x), lambda: added(x, x, x)]
 
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("make", [elementwise, reduction, raw, in_python, element_kernel])
-def test_both_do_the_same(
+def test_all_ways_do_the_same(
     monkeypatch: pytest.MonkeyPatch, launcher_class: Any, make: Callable[[], Calls]
 ) -> None:
     assert launcher_class is not None
     found = []
-    for kind in (None, launcher_class):
+    for kind, way in (
+        (None, nullcontext), (launcher_class, nullcontext), (launcher_class, by_methods),
+    ):  # fmt: skip
         monkeypatch.setattr(compiled, "launcher_class", lambda kind=kind: kind)
-        calls = make()
-        rounds = [[outcome(call) for call in calls] for _ in range(3)]
-        found.append(rounds)
-    for own, other in zip(*found, strict=True):
-        for k, (left, right) in enumerate(zip(own, other, strict=True)):
-            assert left == right, k
+        with way():
+            calls = make()
+            found.append([[outcome(call) for call in calls] for _ in range(3)])
+    for first, *others in zip(*found, strict=True):
+        for k, outcomes in enumerate(zip(first, *others, strict=True)):
+            assert outcomes[0] == outcomes[1] == outcomes[2], k
 
 
 # -- what is not seen from outside -----------------------------------------------------------------
@@ -310,7 +338,6 @@ def test_equal_dtypes_share_a_plan() -> None:
     assert len(launcher.plans) == 1
 
 
-@pytest.mark.exhaustive
 @pytest.mark.usefixtures("only_compiled")
 def test_kernels_are_collected_with_their_launchers() -> None:
     kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = x + 1", "short_lived")
@@ -569,63 +596,3 @@ def test_large_blocks_are_used_again() -> None:
         assert total(x, axis=0).tolist() == x.sum(axis=0).tolist()
     (launcher,) = total._dispatcher._launchers.values()
     assert max(row[10] for row in launcher.plans.values()) > 1 << 16  # bytes of scratch memory
-
-
-# -- several interpreters --------------------------------------------------------------------------
-
-_IN_ANOTHER = """
-from importlib.machinery import ExtensionFileLoader
-from importlib.util import module_from_spec, spec_from_loader
-loader = ExtensionFileLoader("kerneltk.launch._launcher", {path!r})
-try:
-    loader.exec_module(module_from_spec(spec_from_loader("kerneltk.launch._launcher", loader)))
-except ImportError as error:
-    outcome = str(error)
-else:
-    outcome = "loaded"
-with open({answer!r}, "w") as file:
-    file.write(outcome)
-"""
-_BESIDE_ANOTHER = """
-import pathlib, sys
-import numpy as np
-import kerneltk
-from kerneltk.backends.host import extension
-from kerneltk.launch import compiled
-try:
-    import _interpreters as interpreters
-except ImportError:  # before Python 3.13
-    import _xxsubinterpreters as interpreters
-
-script, answer = sys.argv[1:]
-loaded, kept = extension._loaded, answer + ".so"
-
-def keep(name, code):  # what comes out of the cache has no file
-    pathlib.Path(kept).write_bytes(code)
-    return loaded(name, code)
-
-extension._loaded = keep
-assert compiled.launcher_class() is not None
-path = getattr(compiled._loader.module(), "__file__", None)
-if path is None:
-    path = kept
-    exec(script.format(path=path, answer=answer))
-    assert pathlib.Path(answer).read_text() == "loaded"
-other = interpreters.create()
-interpreters.run_string(other, script.format(path=path, answer=answer))
-interpreters.destroy(other)
-kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = x + 1", "beside_another")
-for _ in range(3):
-    assert kernel(np.arange(3)).tolist() == [1, 2, 3]
-"""
-
-
-@pytest.mark.exhaustive
-def test_another_interpreter_of_the_process_is_refused(tmp_path: Path) -> None:
-    if compiled.launcher_class() is None:
-        pytest.skip("no compiled launchers here")
-    answer = tmp_path / "answer"
-    environment = {**os.environ, "KERNELTK_LAUNCHER": "compiled"}
-    words = [sys.executable, "-c", _BESIDE_ANOTHER, _IN_ANOTHER, str(answer)]
-    subprocess.run(words, check=True, env=environment)
-    assert "interpreter" in answer.read_text(encoding="utf-8")

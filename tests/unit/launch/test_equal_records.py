@@ -27,12 +27,6 @@ def records(dtype: np.dtype[Any], offset: int, stride: int) -> Any:
     return found
 
 
-def test_they_are_equal() -> None:
-    assert ALIGNED == PACKED
-    assert hash(ALIGNED) == hash(PACKED)
-    assert ALIGNED.alignment != PACKED.alignment
-
-
 @pytest.mark.parametrize("dtypes", ORDERS)
 def test_kernels_of_elements_take_both_from_any_address(dtypes: tuple[Any, Any]) -> None:
     def total_of(x: Any) -> Any:

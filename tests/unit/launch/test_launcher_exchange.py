@@ -185,14 +185,6 @@ def is_fast(result: Any) -> bool:
     return isinstance(result, Lent)
 
 
-def test_a_repeated_call_is_the_launchers() -> None:
-    kernel = kerneltk.ElementwiseKernel("T x, T a", "T y", "y = x * a", "scaled_lent")
-    x = Lent(np.arange(12, dtype=np.float32).reshape(3, 4))
-    first, second = kernel(x, 2), kernel(x, 2)
-    assert [is_fast(first), is_fast(second)] == [False, True]
-    assert second.array.tolist() == first.tolist() == (2 * x.array).tolist()
-
-
 def test_a_plan_is_shared_with_the_backends_own_arrays() -> None:
     kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = x + 1", "shared_plan")
     x = np.arange(6, dtype=np.int16)
@@ -395,15 +387,6 @@ def test_vectorized_functions_take_libraries_arrays(monkeypatch: pytest.MonkeyPa
             assert entered == []
 
 
-def test_libraries_are_mixed_with_the_backends_arrays() -> None:
-    kernel = kerneltk.ElementwiseKernel("T x, T y", "T z", "z = x + y", "mixed_lent")
-    x = np.arange(5.0)
-    for given in ((x, x), (Lent(x), Lent(x)), (x, Lent(x)), (Lent(x), x), (x, Lent(x))):
-        result = kernel(*given)
-        assert is_fast(result) == any(isinstance(one, Lent) for one in given)
-        assert np.asarray(result.array if is_fast(result) else result).tolist() == (x + x).tolist()
-
-
 @pytest.mark.parametrize("name", ["refused", "__class__", "has_no_memory"])
 def test_outputs_without_memory_are_pythons(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = 7 * x", "no_memory_lent")
@@ -589,44 +572,25 @@ def test_results_are_made_in_the_quick_way_where_nothing_intercepts_it(
         assert result.array.tolist() == [0, 7, 14, 21, 28]
 
 
-def test_torch_modes_and_settings_see_results() -> None:
+def test_torch_modes_and_settings_are_seen() -> None:
     torch = pytest.importorskip("torch")
     from torch.overrides import TorchFunctionMode
     from torch.utils._python_dispatch import TorchDispatchMode
 
-    seen: list[str] = []
-
-    class Dispatched(TorchDispatchMode):
-        def __torch_dispatch__(
-            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-        ) -> Any:
-            seen.append(str(func))
-            return func(*args, **(kwargs or {}))
-
-    class Called(TorchFunctionMode):
-        def __torch_function__(
-            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-        ) -> Any:
-            seen.append(func.__name__)
-            return func(*args, **(kwargs or {}))
-
-    total = kerneltk.ElementwiseKernel("T x", "T y", "y = x + 1", "seen_by_modes")
-    x = torch.arange(3.0)
-    total(x), total(x)
-    for mode in (Dispatched(), Called()):
-        seen.clear()
-        with mode:
-            result = total(x)
-        assert any("empty_strided" in name for name in seen)
-        assert result.tolist() == [1, 2, 3]
     tells = _interceptions(torch)
     assert tells
     assert not any(tell() for tell in tells)
+    for mode in (TorchDispatchMode, TorchFunctionMode):
+        with mode():
+            assert any(tell() for tell in tells)
     torch.use_deterministic_algorithms(True)  # new memory is filled then
     try:
         assert any(tell() for tell in tells)
     finally:
         torch.use_deterministic_algorithms(False)
+    total = kerneltk.ElementwiseKernel("T x", "T y", "y = x + 1", "seen_by_modes")
+    x = torch.arange(3.0)
+    total(x), total(x)
     with torch.inference_mode():
         assert total(x).is_inference()
     assert not total(x).is_inference()

@@ -39,11 +39,6 @@ def elementwise() -> Callable[[], Any]:
     return lambda: kernel(X, X).tolist()
 
 
-def reduction() -> Callable[[], Any]:
-    kernel = kerneltk.ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "awaited_sum")
-    return lambda: kernel(X).tolist()
-
-
 def raw() -> Callable[[], Any]:
     kernel = kerneltk.RawKernel(
         "__global__ void awaited(float* x, int n) { x[threadIdx.x] = n; }", "awaited"
@@ -70,14 +65,6 @@ def on_grid() -> Callable[[], Any]:
         return out.tolist()
 
     return call
-
-
-def of_elements() -> Callable[[], Any]:
-    @jit.kernel
-    def added(x, y):
-        return x + y
-
-    return lambda: (added(X, 1).tolist(), added(X, X, out=np.empty_like(X)).tolist())
 
 
 def fused() -> Callable[[], Any]:
@@ -108,7 +95,7 @@ def launches_in_python(call: Callable[[], Any]) -> int:
     return count
 
 
-@pytest.mark.parametrize("make", [elementwise, reduction, raw, on_grid, of_elements, fused])
+@pytest.mark.parametrize("make", [elementwise, raw, on_grid, fused])
 def test_launchers_are_replaced_once_the_module_is_there(
     module_there: Callable[[], None], make: Callable[[], Callable[[], Any]]
 ) -> None:
