@@ -199,6 +199,11 @@ def dense(
     return Case(shape, axes, tuple(inputs), outputs, units=units, **options)
 
 
+def beside(case: Case, *shape: int) -> Case:
+    """The same with one more input, which is broadcast."""
+    return replace(case, inputs=(*case.inputs, ArraySpec.make("u8", shape)))
+
+
 HARD = {
     "short rows": [
         dense((1001, 3), (1,), "u4", offset=8),
@@ -206,6 +211,8 @@ HARD = {
         dense((1001, 6), (1,), "u4 ?", mask=True),
         dense((600, 23), (1,), "u4 u2", numbers=True),
         dense((301, 121), (1,), "u1 ?", mask=True),
+        dense((1003, 67), (1,), "u4 u4 u4"),
+        *(beside(dense((1001, 3), (1,), "u4"), rows, 1) for rows in (1, 1001)),
     ],
     "rows": [
         dense((131, 20), (1,), "u4"),
