@@ -170,24 +170,14 @@ public:
 
 template <class T, int X, int N, BlockLoadAlgorithm Algorithm = BLOCK_LOAD_DIRECT, int Y = 1,
           int Z = 1, int = 0>
-class BlockLoad
-    : public kerneltk_details::loads<
-          T, N,
-          kerneltk_details::items_of<X * Y * Z, N, Algorithm == BLOCK_LOAD_STRIPED>,
-          kerneltk_details::block_group> {
-    struct storage_type {};
-    KERNELTK_CUB_STORAGE(BlockLoad)
-};
+using BlockLoad = kerneltk_details::loads<
+    T, N, kerneltk_details::items_of<X * Y * Z, N, Algorithm == BLOCK_LOAD_STRIPED>,
+    kerneltk_details::block_group>;
 template <class T, int X, int N, BlockStoreAlgorithm Algorithm = BLOCK_STORE_DIRECT, int Y = 1,
           int Z = 1, int = 0>
-class BlockStore
-    : public kerneltk_details::stores<
-          T, N,
-          kerneltk_details::items_of<X * Y * Z, N, Algorithm == BLOCK_STORE_STRIPED>,
-          kerneltk_details::block_group> {
-    struct storage_type {};
-    KERNELTK_CUB_STORAGE(BlockStore)
-};
+using BlockStore = kerneltk_details::stores<
+    T, N, kerneltk_details::items_of<X * Y * Z, N, Algorithm == BLOCK_STORE_STRIPED>,
+    kerneltk_details::block_group>;
 
 template <class T, int X, int N, bool = false, int Y = 1, int Z = 1, int = 0>
 class BlockExchange : public kerneltk_details::exchanges<T, N, X * Y * Z,

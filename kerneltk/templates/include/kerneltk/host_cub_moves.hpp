@@ -85,35 +85,48 @@ namespace kerneltk_details {
 template <int Threads, int N, bool IsStriped>
 using items_of =
     typename ::kerneltk::conditional<IsStriped, striped<Threads>, blocked<N>>::type;
+struct without_storage {
+    struct TempStorage {};
+    without_storage() = default;
+    explicit without_storage(TempStorage&) {}
+};
 template <class T, int N, class At, class Group>
-struct loads {
+struct loads : without_storage {
+    using without_storage::without_storage;
     template <class Iterator, class... Limit>
     void Load(Iterator from, T (&items)[N], Limit... limit) {
         load(At(static_cast<int>(Group::rank())), from, items, limit...);
     }
 };
 template <class T, int N, class At, class Group>
-struct stores {
+struct stores : without_storage {
+    using without_storage::without_storage;
     template <class Iterator, class... Limit>
     void Store(Iterator to, T (&items)[N], Limit... limit) {
         store(At(static_cast<int>(Group::rank())), to, items, limit...);
     }
 };
+template <class G, class Exchange>
+using if_blocks = typename ::kerneltk::enable_if<
+    ::kerneltk::is_same<G, typename Exchange::group>::value>::type;
 template <class T, int N, int Threads, class Group>
 class exchanges {
     using base = exchanges;
 
 public:
+    using group = Group;
     using TempStorage = storage<T, Threads * N>;
     explicit exchanges(TempStorage& storage) : storage_(storage) {}
 
-#define KERNELTK_CUB_EXCHANGE(Name, from, to)                              \
-    template <class U>                                                     \
-    void Name(const T (&in)[N], U (&out)[N], KERNELTK_CUB_PLACE) {         \
-        this->template exchange<to>(in, out, base::template own<from>(), at); \
-    }                                                                      \
-    void Name(T (&items)[N], KERNELTK_CUB_PLACE) {                         \
-        Name(items, items, at);                                            \
+// In place, blocks exchange alone, as CUB has it.
+#define KERNELTK_CUB_EXCHANGE(Name, from, to)                                                  \
+    template <class U>                                                                         \
+    void Name(const T (&in)[N], U (&out)[N], KERNELTK_CUB_PLACE) {                             \
+        this->template exchange<to>(in, out, base::template own<from>(), at);                  \
+    }                                                                                          \
+    template <class G = kerneltk_details::block_group, kerneltk_details::if_blocks<G, base> = 0> \
+    void Name(T (&items)[N], KERNELTK_CUB_PLACE) {                                             \
+        Name(items, items, at);                                                                \
     }
     KERNELTK_CUB_EXCHANGE(StripedToBlocked, striped<Threads>, blocked<N>)
     KERNELTK_CUB_EXCHANGE(BlockedToStriped, blocked<N>, striped<Threads>)

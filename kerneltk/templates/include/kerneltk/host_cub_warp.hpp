@@ -183,32 +183,16 @@ public:
 };
 
 template <class T, int N, WarpLoadAlgorithm Algorithm = WARP_LOAD_DIRECT, int Threads = 32, int = 0>
-class WarpLoad : public kerneltk_details::loads<
-                     T, N,
-                     kerneltk_details::items_of<Threads, N, Algorithm == WARP_LOAD_STRIPED>,
-                     kerneltk_details::lane_group<Threads>> {
-    struct storage_type {};
-    KERNELTK_CUB_STORAGE(WarpLoad)
-};
-
+using WarpLoad = kerneltk_details::loads<
+    T, N, kerneltk_details::items_of<Threads, N, Algorithm == WARP_LOAD_STRIPED>,
+    kerneltk_details::lane_group<Threads>>;
 template <class T, int N, WarpStoreAlgorithm Algorithm = WARP_STORE_DIRECT, int Threads = 32,
           int = 0>
-class WarpStore : public kerneltk_details::stores<
-                      T, N,
-                      kerneltk_details::items_of<Threads, N, Algorithm == WARP_STORE_STRIPED>,
-                      kerneltk_details::lane_group<Threads>> {
-    struct storage_type {};
-    KERNELTK_CUB_STORAGE(WarpStore)
-};
-
+using WarpStore = kerneltk_details::stores<
+    T, N, kerneltk_details::items_of<Threads, N, Algorithm == WARP_STORE_STRIPED>,
+    kerneltk_details::lane_group<Threads>>;
 template <class T, int N, int Threads = 32, int = 0, WarpExchangeAlgorithm = WARP_EXCHANGE_SMEM>
-class WarpExchange
-    : public kerneltk_details::exchanges<T, N, Threads, kerneltk_details::lane_group<Threads>> {
-    using base =
-        kerneltk_details::exchanges<T, N, Threads, kerneltk_details::lane_group<Threads>>;
-
-public:
-    using base::base;
-};
+using WarpExchange =
+    kerneltk_details::exchanges<T, N, Threads, kerneltk_details::lane_group<Threads>>;
 
 }  // namespace cub
