@@ -294,9 +294,15 @@ def test_one_text_for_all_lengths_of_a_kind(kind: str) -> None:
 
 def test_wide_indices_where_a_number_or_an_offset_needs_them() -> None:
     narrow = [((2**30,), (0,)), ((2**15, 2**18), (1,)), ((2**18, 2**12), (0,))]
+    narrow += [((2**31 // 3 - 2**24, 3), (1,))]
     wide = [((2**31,), (0,)), ((2**20, 4096), (0,)), ((2**32, 4), (1,))]
+    wide += [((2**31 // 3 + 1, 3), (1,))]
     assert not any(plan(shape, axes, dtype="i1").wide_index for shape, axes in narrow)
     assert all(plan(shape, axes, dtype="i1").wide_index for shape, axes in wide)
+    beside = make("f4", 16, strides=(2**30,))
+    assert plan((1000, 16), (0,), make("i1", (1000, 16)), beside).wide_index
+    assert not plan((2**23, 129), (1,)).wide_index
+    assert plan((2**24, 129), (1,)).wide_index  # staged
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,6 @@ class CArrayIterator;
 
 namespace kerneltk {
 
-template <class Item>
-struct is_index
-    : truth<is_number<Item>::value && !is_single<Item>::value && !is_double<Item>::value> {};
-
 // How the elements of arrays are referred to.
 template <class T>
 struct element_of {
@@ -69,7 +65,7 @@ struct index_item {
 
     template <class Item>
     __device__ __forceinline__ index_item(Item index) : value(static_cast<ptrdiff_t>(index)) {
-        static_assert(is_index<Item>::value, "The indices must be integers.");
+        static_assert(is_whole<Item>::value, "The indices must be integers.");
     }
     __device__ __forceinline__ explicit operator ptrdiff_t() const { return value; }
 };
@@ -78,6 +74,17 @@ struct index_item {
 template <class S>
 using if_subscripted =
     typename enable_if<(sizeof((*static_cast<const S*>(nullptr))[0]) != 0)>::type;
+
+// What an array's elements are, which may be written or only read.
+#define KERNELTK_ELEMENTS(place, parameter, ...)                                                  \
+    template <__VA_ARGS__>                                                                        \
+    __device__ __forceinline__ typename element_of<T>::type operator[](parameter) {               \
+        return element_of<T>::at(place);                                                          \
+    }                                                                                             \
+    template <__VA_ARGS__>                                                                        \
+    __device__ __forceinline__ typename element_of<T>::constant operator[](parameter) const {     \
+        return element_of<T>::read(place);                                                        \
+    }
 
 // The type that flat indices are divided in: unsigned division is the cheaper one.
 template <class Index>
@@ -143,31 +150,10 @@ struct array_view {
     __device__ __forceinline__ T* end_ptr() const { return data_ + size_; }
 
     // x[{i, j}], or x[index] with an array of integers.
-    template <class Item, int Count>
-    __device__ __forceinline__ typename element_of<T>::type operator[](const Item (&index)[Count]) {
-        return element_of<T>::at(at_all(index));
-    }
-    template <class Item, int Count>
-    __device__ __forceinline__ typename element_of<T>::constant operator[](const Item (&index)[Count]) const {
-        return element_of<T>::read(at_all(index));
-    }
-    template <int Count>
-    __device__ __forceinline__ typename element_of<T>::type operator[](const index_item (&index)[Count]) {
-        return element_of<T>::at(at_items(index));
-    }
-    template <int Count>
-    __device__ __forceinline__ typename element_of<T>::constant operator[](const index_item (&index)[Count]) const {
-        return element_of<T>::read(at_items(index));
-    }
+    KERNELTK_ELEMENTS(at_all(index), const Item (&index)[Count], class Item, int Count)
+    KERNELTK_ELEMENTS(at_all(index), const index_item (&index)[Count], int Count)
     // x[i] with the flat index in C order, or x[pointer to Ndim integers].
-    template <class Item>
-    __device__ __forceinline__ typename element_of<T>::type operator[](const Item& index) {
-        return element_of<T>::at(locate(index));
-    }
-    template <class Item>
-    __device__ __forceinline__ typename element_of<T>::constant operator[](const Item& index) const {
-        return element_of<T>::read(locate(index));
-    }
+    KERNELTK_ELEMENTS(locate(index), const Item& index, class Item)
 
 private:
     template <class Shape>
@@ -186,12 +172,8 @@ private:
     template <class Item, int Count>
     __device__ __forceinline__ T* at_all(const Item (&index)[Count]) const {
         static_assert(Count == Ndim, "The index must have one integer for each dimension.");
-        static_assert(is_index<Item>::value, "The indices must be integers.");
-        return at(index);
-    }
-    template <int Count>
-    __device__ __forceinline__ T* at_items(const index_item (&index)[Count]) const {
-        static_assert(Count == Ndim, "The index must have one integer for each dimension.");
+        static_assert(is_whole<Item>::value || is_same<Item, index_item>::value,
+                      "The indices must be integers.");
         return at(index);
     }
     template <class Item>
@@ -250,14 +232,7 @@ struct array_view<T, 0, C_CONTIGUOUS, Index> {
     __device__ __forceinline__ const ptrdiff_t* strides() const { return nullptr; }
     __device__ __forceinline__ T* begin_ptr() const { return data_; }
     __device__ __forceinline__ T* end_ptr() const { return data_ + size_; }
-    template <class Item>
-    __device__ __forceinline__ typename element_of<T>::type operator[](const Item&) {
-        return element_of<T>::at(data_);
-    }
-    template <class Item>
-    __device__ __forceinline__ typename element_of<T>::constant operator[](const Item&) const {
-        return element_of<T>::read(data_);
-    }
+    KERNELTK_ELEMENTS(data_, const Item&, class Item)
     template <class Item, int Count>
     __device__ __forceinline__ typename element_of<T>::constant operator[](const Item (&)[Count]) const {
         static_assert(Count == 0, "The index must have one integer for each dimension.");
@@ -273,6 +248,8 @@ struct array_view<T, 0, C_CONTIGUOUS, Index> {
     }
 };
 
+#undef KERNELTK_ELEMENTS
+
 // Bytes: size (8), shape (8 * Ndim), index (8 * Ndim), which set() writes.
 template <int Ndim, class Index>
 struct index_space {
@@ -285,7 +262,7 @@ struct index_space {
     index_space() = default;
     // CIndexer<3> space = {1, 2, 3};
     template <class... Item, typename enable_if<(Ndim > 1) && sizeof...(Item) == Ndim>::type = 0,
-              typename enable_if<(... && is_index<Item>::value)>::type = 0>
+              typename enable_if<(... && is_whole<Item>::value)>::type = 0>
     __device__ __forceinline__ index_space(Item... shape) : index_space({index_item(shape)...}) {}
     // As CuPy's: the shape, and the index, between braces or by arrays or pointers.
     template <class Shape, if_subscripted<Shape> = 0>

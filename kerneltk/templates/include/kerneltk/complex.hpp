@@ -112,14 +112,13 @@ __device__ __forceinline__ complex<T> quotient(const complex<T>& x, const comple
 
 }  // namespace kerneltk
 
-template <class T>
-__device__ __forceinline__ complex<T> operator+(const complex<T>& z) {
-    return z;
-}
-template <class T>
-__device__ __forceinline__ complex<T> operator-(const complex<T>& z) {
-    return {-z.real(), -z.imag()};
-}
+#define KERNELTK_COMPLEX_FUNCTION(result, name, expression)           \
+    template <class T>                                                \
+    __device__ __forceinline__ result name(const complex<T>& z) {     \
+        return expression;                                            \
+    }
+KERNELTK_COMPLEX_FUNCTION(complex<T>, operator+, z)
+KERNELTK_COMPLEX_FUNCTION(complex<T>, operator-, complex<T>(-z.real(), -z.imag()))
 
 // Each operator between two complex numbers, and between a complex number and a real one.
 // In the expressions R is the result's component type.
@@ -185,47 +184,22 @@ KERNELTK_COMPLEX_COMPARISON(>=, (a > c && b == b && d == d) || (a == c && b >= d
 
 // ---- parts ----
 
-template <class T>
-__device__ __forceinline__ T real(const complex<T>& z) {
-    return z.real();
-}
-template <class T>
-__device__ __forceinline__ T imag(const complex<T>& z) {
-    return z.imag();
-}
-template <class T>
-__device__ __forceinline__ complex<T> conj(const complex<T>& z) {
-    return {z.real(), -z.imag()};
-}
-template <class T>
-__device__ __forceinline__ T abs(const complex<T>& z) {
-    return hypot(z.real(), z.imag());
-}
-template <class T>
-__device__ __forceinline__ T norm(const complex<T>& z) {
-    return z.real() * z.real() + z.imag() * z.imag();
-}
-template <class T>
-__device__ __forceinline__ T arg(const complex<T>& z) {
-    return atan2(z.imag(), z.real());
-}
+KERNELTK_COMPLEX_FUNCTION(T, real, z.real())
+KERNELTK_COMPLEX_FUNCTION(T, imag, z.imag())
+KERNELTK_COMPLEX_FUNCTION(complex<T>, conj, complex<T>(z.real(), -z.imag()))
+KERNELTK_COMPLEX_FUNCTION(T, abs, hypot(z.real(), z.imag()))
+KERNELTK_COMPLEX_FUNCTION(T, norm, z.real() * z.real() + z.imag() * z.imag())
+KERNELTK_COMPLEX_FUNCTION(T, arg, atan2(z.imag(), z.real()))
+KERNELTK_COMPLEX_FUNCTION(bool, isnan, isnan(z.real()) || isnan(z.imag()))
+KERNELTK_COMPLEX_FUNCTION(bool, isinf, isinf(z.real()) || isinf(z.imag()))
+KERNELTK_COMPLEX_FUNCTION(bool, isfinite, isfinite(z.real()) && isfinite(z.imag()))
+KERNELTK_COMPLEX_FUNCTION(complex<T>, rint, complex<T>(rint(z.real()), rint(z.imag())))
+#undef KERNELTK_COMPLEX_FUNCTION
 template <class T>
 __device__ inline complex<T> polar(const T& magnitude, const T& angle = T(0)) {
     T s, c;
     sincos(angle, &s, &c);
     return {magnitude * c, magnitude * s};
-}
-template <class T>
-__device__ __forceinline__ bool isnan(const complex<T>& z) {
-    return isnan(z.real()) || isnan(z.imag());
-}
-template <class T>
-__device__ __forceinline__ bool isinf(const complex<T>& z) {
-    return isinf(z.real()) || isinf(z.imag());
-}
-template <class T>
-__device__ __forceinline__ bool isfinite(const complex<T>& z) {
-    return isfinite(z.real()) && isfinite(z.imag());
 }
 template <class T>
 __device__ inline complex<T> proj(const complex<T>& z) {
@@ -234,10 +208,6 @@ __device__ inline complex<T> proj(const complex<T>& z) {
 template <class T, kerneltk::if_scalar<T> = 0>
 __device__ inline complex<T> proj(const T& x) {
     return proj(complex<T>(x));
-}
-template <class T>
-__device__ __forceinline__ complex<T> rint(const complex<T>& z) {
-    return {rint(z.real()), rint(z.imag())};
 }
 // As in NumPy, and not as for floats in CUDA, a NaN is passed on.
 template <class T>

@@ -117,7 +117,7 @@ public:
 // Tiles of LANES vectors side by side. A thread has STAGED and HELD of them below each other, and a group
 // of blocks as many rows as a column has.
 template <int BLOCK, int STAGED, int HELD, int VECTOR, int LANES>
-class fused_tiles {
+class fused_tiles : public thread_slots<1, VECTOR> {
     static constexpr int VECTORS = STAGED + HELD;
     static constexpr int WIDTH = LANES * VECTOR, LINES = BLOCK / LANES, WARPS = BLOCK / 32;
     static_assert(LANES <= 32, "a warp has whole lines of a tile");
@@ -285,13 +285,6 @@ public:
         return found;
     }
 
-    template <class T, class Value>
-    __device__ __forceinline__ thread_totals<T, VECTOR> of_totals(const Value& value) const {
-        thread_totals<T, VECTOR> found;
-#pragma unroll
-        for (int v = 0; v < VECTOR; ++v) found.items[v].value = value(v);
-        return found;
-    }
     // What each column has one of.
     template <class T>
     __device__ __forceinline__ thread_totals<T, VECTOR> once(const T* first, ptrdiff_t step) const {

@@ -181,15 +181,16 @@ inline unsigned int __urhadd(unsigned int x, unsigned int y) {
 }
 
 // CUDA's own overloads: a signed and an unsigned integer compare as unsigned, and a NaN loses.
-#define KERNELTK_MIN_MAX(R, A, B)                                            \
+#define KERNELTK_MIN_MAX_BY(R, A, B, is_min, is_max)                         \
     inline R min(A a, B b) {                                                 \
         const R x = static_cast<R>(a), y = static_cast<R>(b);                \
-        return y < x ? y : x;                                                \
+        return is_min ? x : y;                                               \
     }                                                                        \
     inline R max(A a, B b) {                                                 \
         const R x = static_cast<R>(a), y = static_cast<R>(b);                \
-        return x < y ? y : x;                                                \
+        return is_max ? x : y;                                               \
     }
+#define KERNELTK_MIN_MAX(R, A, B) KERNELTK_MIN_MAX_BY(R, A, B, !(y < x), !(x < y))
 #define KERNELTK_MIN_MAX_INTEGER(S, U) \
     KERNELTK_MIN_MAX(S, S, S)          \
     KERNELTK_MIN_MAX(U, U, U)          \
@@ -200,20 +201,14 @@ KERNELTK_MIN_MAX_INTEGER(long, unsigned long)
 KERNELTK_MIN_MAX_INTEGER(long long, unsigned long long)
 #undef KERNELTK_MIN_MAX_INTEGER
 #undef KERNELTK_MIN_MAX
-#define KERNELTK_MIN_MAX_FLOAT(R, A, B)                                      \
-    inline R min(A a, B b) {                                                 \
-        const R x = a, y = b;                                                \
-        return ((x < y) | (y != y)) ? x : y;                                 \
-    }                                                                        \
-    inline R max(A a, B b) {                                                 \
-        const R x = a, y = b;                                                \
-        return ((x > y) | (y != y)) ? x : y;                                 \
-    }
+#define KERNELTK_MIN_MAX_FLOAT(R, A, B) \
+    KERNELTK_MIN_MAX_BY(R, A, B, ((x < y) | (y != y)), ((x > y) | (y != y)))
 KERNELTK_MIN_MAX_FLOAT(float, float, float)
 KERNELTK_MIN_MAX_FLOAT(double, double, double)
 KERNELTK_MIN_MAX_FLOAT(double, float, double)
 KERNELTK_MIN_MAX_FLOAT(double, double, float)
 #undef KERNELTK_MIN_MAX_FLOAT
+#undef KERNELTK_MIN_MAX_BY
 
 // ---- memory ----
 

@@ -170,78 +170,33 @@ public:
 
 template <class T, int X, int N, BlockLoadAlgorithm Algorithm = BLOCK_LOAD_DIRECT, int Y = 1,
           int Z = 1, int = 0>
-class BlockLoad
-    : public kerneltk_details::loads<
-          T, N,
-          kerneltk_details::items_of<X * Y * Z, N, Algorithm == BLOCK_LOAD_STRIPED,
-                                     kerneltk_details::block_group>> {
-    struct storage_type {};
-    KERNELTK_CUB_STORAGE(BlockLoad)
-};
+using BlockLoad = kerneltk_details::loads<
+    T, N, kerneltk_details::items_of<X * Y * Z, N, Algorithm == BLOCK_LOAD_STRIPED>,
+    kerneltk_details::block_group>;
 template <class T, int X, int N, BlockStoreAlgorithm Algorithm = BLOCK_STORE_DIRECT, int Y = 1,
           int Z = 1, int = 0>
-class BlockStore
-    : public kerneltk_details::stores<
-          T, N,
-          kerneltk_details::items_of<X * Y * Z, N, Algorithm == BLOCK_STORE_STRIPED,
-                                     kerneltk_details::block_group>> {
-    struct storage_type {};
-    KERNELTK_CUB_STORAGE(BlockStore)
-};
+using BlockStore = kerneltk_details::stores<
+    T, N, kerneltk_details::items_of<X * Y * Z, N, Algorithm == BLOCK_STORE_STRIPED>,
+    kerneltk_details::block_group>;
 
 template <class T, int X, int N, bool = false, int Y = 1, int Z = 1, int = 0>
-class BlockExchange {
-    static constexpr int threads = X * Y * Z;
-    using storage_type = kerneltk_details::storage<T, threads * N>;
-    KERNELTK_CUB_STORAGE(BlockExchange)
+class BlockExchange : public kerneltk_details::exchanges<T, N, X * Y * Z,
+                                                         kerneltk_details::block_group> {
+    using base = kerneltk_details::exchanges<T, N, X * Y * Z, kerneltk_details::block_group>;
+    using blocked = kerneltk_details::blocked<N>;
+    using striped = kerneltk_details::striped<X * Y * Z>;
+    using warp_striped = kerneltk_details::warp_striped<N>;
+    KERNELTK_CUB_STORAGE_OF_BASE(BlockExchange)
 
-    static int blocked(int k) { return kerneltk_details::rank() * N + k; }
-    static int striped(int k) { return kerneltk_details::rank() + k * threads; }
-    static int warp_striped(int k) {
-        const int rank = kerneltk_details::rank();
-        return rank / 32 * 32 * N + rank % 32 + k * 32;
-    }
-    template <class From, class To, class U>
-    void exchange(const T (&in)[N], U (&out)[N], From from, To to, const kerneltk_details::place& at) {
-        for (int k = 0; k < N; ++k)
-            if (from(k) >= 0) storage_.set(from(k), in[k]);
-        kerneltk_details::wait(at);
-        for (int k = 0; k < N; ++k) out[k] = storage_.data()[to(k)];
-    }
-
-public:
-#define KERNELTK_CUB_EXCHANGE(Name, from, to)                              \
-    template <class U>                                                     \
-    void Name(const T (&in)[N], U (&out)[N], KERNELTK_CUB_PLACE) {         \
-        exchange(in, out, from, to, at);                                   \
-    }                                                                      \
-    void Name(T (&items)[N], KERNELTK_CUB_PLACE) {                         \
-        exchange(items, items, from, to, at);                              \
-    }
-    KERNELTK_CUB_EXCHANGE(StripedToBlocked, striped, blocked)
-    KERNELTK_CUB_EXCHANGE(BlockedToStriped, blocked, striped)
     KERNELTK_CUB_EXCHANGE(WarpStripedToBlocked, warp_striped, blocked)
     KERNELTK_CUB_EXCHANGE(BlockedToWarpStriped, blocked, warp_striped)
-#undef KERNELTK_CUB_EXCHANGE
-    // An item of a rank below zero goes nowhere.
-#define KERNELTK_CUB_SCATTER(Name, to)                                                    \
-    template <class U, class Rank>                                                        \
-    void Name(const T (&in)[N], U (&out)[N], Rank (&ranks)[N], KERNELTK_CUB_PLACE) {      \
-        exchange(in, out, [&](int k) { return static_cast<int>(ranks[k]); }, to, at);     \
-    }                                                                                     \
-    template <class Rank>                                                                 \
-    void Name(T (&items)[N], Rank (&ranks)[N], KERNELTK_CUB_PLACE) {                      \
-        Name(items, items, ranks, at);                                                    \
-    }
     KERNELTK_CUB_SCATTER(ScatterToBlocked, blocked)
-    KERNELTK_CUB_SCATTER(ScatterToStriped, striped)
     KERNELTK_CUB_SCATTER(ScatterToStripedGuarded, striped)
-#undef KERNELTK_CUB_SCATTER
     template <class U, class Rank, class Flag>
     void ScatterToStripedFlagged(const T (&in)[N], U (&out)[N], Rank (&ranks)[N], Flag (&flags)[N],
                                  KERNELTK_CUB_PLACE) {
-        exchange(in, out, [&](int k) { return flags[k] ? static_cast<int>(ranks[k]) : -1; },
-                 striped, at);
+        const auto from = [&](int k) { return flags[k] ? static_cast<int>(ranks[k]) : -1; };
+        this->template exchange<striped>(in, out, from, at);
     }
     template <class Rank, class Flag>
     void ScatterToStripedFlagged(T (&items)[N], Rank (&ranks)[N], Flag (&flags)[N],
@@ -249,6 +204,8 @@ public:
         ScatterToStripedFlagged(items, items, ranks, flags, at);
     }
 };
+#undef KERNELTK_CUB_SCATTER
+#undef KERNELTK_CUB_EXCHANGE
 
 // The bits of numbers as radix sorts take them, and in their order (CUB's util_type.cuh).
 enum Category { NOT_A_NUMBER, SIGNED_INTEGER, UNSIGNED_INTEGER, FLOATING_POINT };

@@ -115,6 +115,11 @@ struct storage {
     void set(int i, const T& value) { __builtin_memcpy(bytes + sizeof(T) * i, &value, sizeof(T)); }
 };
 inline int rank() { return static_cast<int>(::kerneltk::grid::thread_rank()); }
+struct block_group {
+    static unsigned int rank() { return static_cast<unsigned int>(kerneltk_details::rank()); }
+    static void wait(const place& at) { kerneltk_details::wait(at); }
+    static void wait_behind(const place&) {}
+};
 
 // A last parameter that callers may leave out: an item, and where a result is written.
 template <class T>
@@ -163,5 +168,14 @@ private:                                                                        
         return storage;                                                                 \
     }                                                                                   \
     TempStorage& storage_;
+#define KERNELTK_CUB_STORAGE_OF_BASE(Class)                                             \
+    static typename base::TempStorage& own_storage() {                                  \
+        static thread_local typename base::TempStorage storage;                         \
+        return storage;                                                                 \
+    }                                                                                   \
+                                                                                        \
+public:                                                                                 \
+    explicit Class(typename base::TempStorage& storage) : base(storage) {}              \
+    Class() : base(own_storage()) {}
 
 }  // namespace cub

@@ -89,11 +89,6 @@ private:
     TempStorage& storage_;
 };
 
-struct block_group {
-    static unsigned int rank() { return static_cast<unsigned int>(kerneltk_details::rank()); }
-    static void wait(const kerneltk_details::place& at) { kerneltk_details::wait(at); }
-};
-
 }  // namespace kerneltk_details
 
 template <class Key, int X, int N, class Value = NullType, int Y = 1, int Z = 1>
@@ -101,14 +96,7 @@ class BlockMergeSort : public kerneltk_details::merge_sort<Key, Value, X * Y * Z
                                                            kerneltk_details::block_group> {
     using base = kerneltk_details::merge_sort<Key, Value, X * Y * Z, N,
                                               kerneltk_details::block_group>;
-    static typename base::TempStorage& own() {
-        static thread_local typename base::TempStorage storage;
-        return storage;
-    }
-
-public:
-    explicit BlockMergeSort(typename base::TempStorage& storage) : base(storage) {}
-    BlockMergeSort() : base(own()) {}
+    KERNELTK_CUB_STORAGE_OF_BASE(BlockMergeSort)
 };
 
 template <class Key, int N, int Threads = 32, class Value = NullType, int = 0>

@@ -21,44 +21,45 @@ struct striped {
     int operator()(int item) const { return first + item * Threads; }
 };
 template <int N>
-struct warp_striped {
-    int first;
-    explicit warp_striped(int rank) : first(rank / 32 * 32 * N + rank % 32) {}
-    int operator()(int item) const { return first + item * 32; }
+struct warp_striped : striped<32> {
+    explicit warp_striped(int rank) : striped<32>(rank / 32 * 32 * N + rank % 32) {}
 };
+
+// All items, those before the end of what is valid, and another value for the rest.
+template <class At, class Iterator, class T, int N>
+inline void load(const At& at, Iterator from, T (&items)[N]) {
+    for (int k = 0; k < N; ++k) items[k] = from[at(k)];
+}
+template <class At, class Iterator, class T, int N>
+inline void load(const At& at, Iterator from, T (&items)[N], int valid) {
+    for (int k = 0; k < N; ++k)
+        if (at(k) < valid) items[k] = from[at(k)];
+}
+template <class At, class Iterator, class T, int N, class Default>
+inline void load(const At& at, Iterator from, T (&items)[N], int valid, Default otherwise) {
+    for (T& item : items) item = static_cast<T>(otherwise);
+    load(at, from, items, valid);
+}
+template <class At, class Iterator, class T, int N>
+inline void store(const At& at, Iterator to, T (&items)[N]) {
+    for (int k = 0; k < N; ++k) to[at(k)] = items[k];
+}
+template <class At, class Iterator, class T, int N>
+inline void store(const At& at, Iterator to, T (&items)[N], int valid) {
+    for (int k = 0; k < N; ++k)
+        if (at(k) < valid) to[at(k)] = items[k];
+}
 
 }  // namespace kerneltk_details
 
 #define KERNELTK_CUB_MOVES(Where, THREADS, index)                                                \
-    template <THREADS class T, int N, class Iterator>                                            \
-    inline void LoadDirect##Where(int rank, Iterator from, T (&items)[N]) {                      \
-        const kerneltk_details::index at(rank);                                                  \
-        for (int k = 0; k < N; ++k) items[k] = from[at(k)];                                      \
+    template <THREADS class T, int N, class Iterator, class... Limit>                            \
+    inline void LoadDirect##Where(int rank, Iterator from, T (&items)[N], Limit... limit) {      \
+        kerneltk_details::load(kerneltk_details::index(rank), from, items, limit...);            \
     }                                                                                            \
-    template <THREADS class T, int N, class Iterator>                                            \
-    inline void LoadDirect##Where(int rank, Iterator from, T (&items)[N], int valid) {           \
-        const kerneltk_details::index at(rank);                                                  \
-        for (int k = 0; k < N; ++k)                                                              \
-            if (at(k) < valid) items[k] = from[at(k)];                                           \
-    }                                                                                            \
-    template <THREADS class T, class Default, int N, class Iterator>                             \
-    inline void LoadDirect##Where(int rank, Iterator from, T (&items)[N], int valid,             \
-                                  Default otherwise) {                                           \
-        for (int k = 0; k < N; ++k) items[k] = otherwise;                                        \
-        const kerneltk_details::index at(rank);                                                  \
-        for (int k = 0; k < N; ++k)                                                              \
-            if (at(k) < valid) items[k] = from[at(k)];                                           \
-    }                                                                                            \
-    template <THREADS class T, int N, class Iterator>                                            \
-    inline void StoreDirect##Where(int rank, Iterator to, T (&items)[N]) {                       \
-        const kerneltk_details::index at(rank);                                                  \
-        for (int k = 0; k < N; ++k) to[at(k)] = items[k];                                        \
-    }                                                                                            \
-    template <THREADS class T, int N, class Iterator>                                            \
-    inline void StoreDirect##Where(int rank, Iterator to, T (&items)[N], int valid) {            \
-        const kerneltk_details::index at(rank);                                                  \
-        for (int k = 0; k < N; ++k)                                                              \
-            if (at(k) < valid) to[at(k)] = items[k];                                             \
+    template <THREADS class T, int N, class Iterator, class... Limit>                            \
+    inline void StoreDirect##Where(int rank, Iterator to, T (&items)[N], Limit... limit) {       \
+        kerneltk_details::store(kerneltk_details::index(rank), to, items, limit...);             \
     }
 #define KERNELTK_CUB_NONE
 #define KERNELTK_CUB_THREADS int THREADS,
@@ -80,44 +81,84 @@ inline void StoreDirectBlockedVectorized(int rank, T* to, T (&items)[N]) {
 
 namespace kerneltk_details {
 
-// What blocks and warps load and store by, whose `At` says where a thread's item lies.
-template <class T, int N, class At>
-struct loads {
-    template <class Iterator>
-    void Load(Iterator from, T (&items)[N]) {
-        for (int k = 0; k < N; ++k) items[k] = from[At::at(k)];
-    }
-    template <class Iterator>
-    void Load(Iterator from, T (&items)[N], int valid) {
-        for (int k = 0; k < N; ++k)
-            if (At::at(k) < valid) items[k] = from[At::at(k)];
-    }
-    template <class Iterator, class Default>
-    void Load(Iterator from, T (&items)[N], int valid, Default otherwise) {
-        for (int k = 0; k < N; ++k)
-            items[k] = At::at(k) < valid ? static_cast<T>(from[At::at(k)]) : static_cast<T>(otherwise);
+// What blocks and warps load, store and exchange by.
+template <int Threads, int N, bool IsStriped>
+using items_of =
+    typename ::kerneltk::conditional<IsStriped, striped<Threads>, blocked<N>>::type;
+struct without_storage {
+    struct TempStorage {};
+    without_storage() = default;
+    explicit without_storage(TempStorage&) {}
+};
+template <class T, int N, class At, class Group>
+struct loads : without_storage {
+    using without_storage::without_storage;
+    template <class Iterator, class... Limit>
+    void Load(Iterator from, T (&items)[N], Limit... limit) {
+        load(At(static_cast<int>(Group::rank())), from, items, limit...);
     }
 };
-template <class T, int N, class At>
-struct stores {
-    template <class Iterator>
-    void Store(Iterator to, T (&items)[N]) {
-        for (int k = 0; k < N; ++k) to[At::at(k)] = items[k];
-    }
-    template <class Iterator>
-    void Store(Iterator to, T (&items)[N], int valid) {
-        for (int k = 0; k < N; ++k)
-            if (At::at(k) < valid) to[At::at(k)] = items[k];
+template <class T, int N, class At, class Group>
+struct stores : without_storage {
+    using without_storage::without_storage;
+    template <class Iterator, class... Limit>
+    void Store(Iterator to, T (&items)[N], Limit... limit) {
+        store(At(static_cast<int>(Group::rank())), to, items, limit...);
     }
 };
+template <class G, class Exchange>
+using if_blocks = typename ::kerneltk::enable_if<
+    ::kerneltk::is_same<G, typename Exchange::group>::value>::type;
+template <class T, int N, int Threads, class Group>
+class exchanges {
+    using base = exchanges;
 
-// A thread's items are neighbours, or as far apart as the group has threads.
-template <int Threads, int N, bool IsStriped, class Group>
-struct items_of {
-    static int at(int item) {
-        const int rank = static_cast<int>(Group::rank());
-        return IsStriped ? item * Threads + rank : rank * N + item;
+public:
+    using group = Group;
+    using TempStorage = storage<T, Threads * N>;
+    explicit exchanges(TempStorage& storage) : storage_(storage) {}
+
+// In place, blocks exchange alone, as CUB has it.
+#define KERNELTK_CUB_EXCHANGE(Name, from, to)                                                  \
+    template <class U>                                                                         \
+    void Name(const T (&in)[N], U (&out)[N], KERNELTK_CUB_PLACE) {                             \
+        this->template exchange<to>(in, out, base::template own<from>(), at);                  \
+    }                                                                                          \
+    template <class G = kerneltk_details::block_group, kerneltk_details::if_blocks<G, base> = 0> \
+    void Name(T (&items)[N], KERNELTK_CUB_PLACE) {                                             \
+        Name(items, items, at);                                                                \
     }
+    KERNELTK_CUB_EXCHANGE(StripedToBlocked, striped<Threads>, blocked<N>)
+    KERNELTK_CUB_EXCHANGE(BlockedToStriped, blocked<N>, striped<Threads>)
+    // An item of a rank below zero goes nowhere.
+#define KERNELTK_CUB_SCATTER(Name, to)                                                         \
+    template <class U, class Rank>                                                             \
+    void Name(const T (&in)[N], U (&out)[N], Rank (&ranks)[N], KERNELTK_CUB_PLACE) {           \
+        const auto from = [&](int k) { return static_cast<int>(ranks[k]); };                   \
+        this->template exchange<to>(in, out, from, at);                                        \
+    }                                                                                          \
+    template <class Rank>                                                                      \
+    void Name(T (&items)[N], Rank (&ranks)[N], KERNELTK_CUB_PLACE) {                           \
+        Name(items, items, ranks, at);                                                         \
+    }
+    KERNELTK_CUB_SCATTER(ScatterToStriped, striped<Threads>)
+
+protected:
+    template <class At>
+    static At own() {
+        return At(static_cast<int>(Group::rank()));
+    }
+    template <class To, class From, class U>
+    void exchange(const T (&in)[N], U (&out)[N], From from, const place& at) {
+        for (int k = 0; k < N; ++k)
+            if (from(k) >= 0) storage_.set(from(k), in[k]);
+        Group::wait(at);
+        for (int k = 0; k < N; ++k) out[k] = storage_.data()[own<To>()(k)];
+        Group::wait_behind(at);
+    }
+
+private:
+    TempStorage& storage_;
 };
 
 }  // namespace kerneltk_details

@@ -34,6 +34,8 @@ struct lane_group {
     static int lanes() { return __builtin_popcount(mask()); }
     static unsigned int rank() { return _kt_lane() - first(); }
     static void wait(const place& at) { kerneltk_details::wait(mask(), at); }
+    // Lanes of a warp need no barrier of their own before they use the storage again.
+    static void wait_behind(const place& at) { wait(at); }
     // One bit for each lane of the group.
     static unsigned int ballot(bool is_set, const place& at) {
         return (__ballot_sync(mask(), is_set, at.file, at.line) & mask()) >> first();
@@ -181,63 +183,16 @@ public:
 };
 
 template <class T, int N, WarpLoadAlgorithm Algorithm = WARP_LOAD_DIRECT, int Threads = 32, int = 0>
-class WarpLoad : public kerneltk_details::loads<
-                     T, N,
-                     kerneltk_details::items_of<Threads, N, Algorithm == WARP_LOAD_STRIPED,
-                                                kerneltk_details::lane_group<Threads>>> {
-    struct storage_type {};
-    KERNELTK_CUB_STORAGE(WarpLoad)
-};
-
+using WarpLoad = kerneltk_details::loads<
+    T, N, kerneltk_details::items_of<Threads, N, Algorithm == WARP_LOAD_STRIPED>,
+    kerneltk_details::lane_group<Threads>>;
 template <class T, int N, WarpStoreAlgorithm Algorithm = WARP_STORE_DIRECT, int Threads = 32,
           int = 0>
-class WarpStore : public kerneltk_details::stores<
-                      T, N,
-                      kerneltk_details::items_of<Threads, N, Algorithm == WARP_STORE_STRIPED,
-                                                 kerneltk_details::lane_group<Threads>>> {
-    struct storage_type {};
-    KERNELTK_CUB_STORAGE(WarpStore)
-};
-
+using WarpStore = kerneltk_details::stores<
+    T, N, kerneltk_details::items_of<Threads, N, Algorithm == WARP_STORE_STRIPED>,
+    kerneltk_details::lane_group<Threads>>;
 template <class T, int N, int Threads = 32, int = 0, WarpExchangeAlgorithm = WARP_EXCHANGE_SMEM>
-class WarpExchange {
-    using group = kerneltk_details::lane_group<Threads>;
-
-    static int blocked(int k) { return static_cast<int>(group::rank()) * N + k; }
-    static int striped(int k) { return static_cast<int>(group::rank()) + k * Threads; }
-    template <class From, class To, class U>
-    void exchange(const T (&in)[N], U (&out)[N], From from, To to,
-                  const kerneltk_details::place& at) {
-        for (int k = 0; k < N; ++k) storage_.set(from(k), in[k]);
-        group::wait(at);
-        for (int k = 0; k < N; ++k) out[k] = storage_.data()[to(k)];
-        // Lanes of a warp need no barrier of their own before they use the storage again.
-        group::wait(at);
-    }
-
-public:
-    using TempStorage = kerneltk_details::storage<T, Threads * N>;
-    explicit WarpExchange(TempStorage& storage) : storage_(storage) {}
-
-    template <class U>
-    void BlockedToStriped(const T (&in)[N], U (&out)[N], KERNELTK_CUB_PLACE) {
-        exchange(in, out, blocked, striped, at);
-    }
-    template <class U>
-    void StripedToBlocked(const T (&in)[N], U (&out)[N], KERNELTK_CUB_PLACE) {
-        exchange(in, out, striped, blocked, at);
-    }
-    template <class U, class Rank>
-    void ScatterToStriped(const T (&in)[N], U (&out)[N], Rank (&ranks)[N], KERNELTK_CUB_PLACE) {
-        exchange(in, out, [&](int k) { return static_cast<int>(ranks[k]); }, striped, at);
-    }
-    template <class Rank>
-    void ScatterToStriped(T (&items)[N], Rank (&ranks)[N], KERNELTK_CUB_PLACE) {
-        ScatterToStriped(items, items, ranks, at);
-    }
-
-private:
-    TempStorage& storage_;
-};
+using WarpExchange =
+    kerneltk_details::exchanges<T, N, Threads, kerneltk_details::lane_group<Threads>>;
 
 }  // namespace cub

@@ -42,3 +42,19 @@ extern "C" [[noreturn]] __attribute__((visibility("hidden"), cold)) inline void 
 #include <kerneltk/host_volatile.hpp>
 #endif
 #include <kerneltk/host_entry.hpp>
+
+namespace kerneltk {
+
+// Of `bytes` bytes the part that belongs to one of a group's threads.
+template <class Group>
+inline void copy_part(const Group& group, void* to, const void* from, size_t bytes) {
+    const size_t members = group.size(), rank = group.thread_rank();
+    const size_t part = ((bytes + members - 1) / members + 15) / 16 * 16;
+    const size_t begin = part * rank < bytes ? part * rank : bytes;
+    const size_t count = bytes - begin < part ? bytes - begin : part;
+    if (count != 0)
+        __builtin_memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin,
+                         count);
+}
+
+}  // namespace kerneltk

@@ -34,12 +34,10 @@ using if_small = typename enable_if<is_single<T>::value && !is_same<T, float>::v
                                     sizeof...(None) == 0>::type;
 template <class T, class... None>
 using if_enum = typename enable_if<__is_enum(T) && sizeof...(None) == 0>::type;
-template <class T>
-struct is_whole
-    : truth<__is_enum(T) || (is_number<T>::value && !is_single<T>::value && !is_double<T>::value)> {};
 template <class A, class B, class... None>
-using if_enums = typename enable_if<(__is_enum(A) || __is_enum(B)) && is_whole<A>::value &&
-                                    is_whole<B>::value && sizeof...(None) == 0>::type;
+using if_enums = typename enable_if<(__is_enum(A) || is_whole<A>::value) &&
+                                    (__is_enum(B) || is_whole<B>::value) &&
+                                    (__is_enum(A) || __is_enum(B)) && sizeof...(None) == 0>::type;
 template <class T, class... None>
 using if_one = typename enable_if<is_number<T>::value && sizeof...(None) == 0>::type;
 

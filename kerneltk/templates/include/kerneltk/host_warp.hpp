@@ -200,31 +200,22 @@ KERNELTK_SHUFFLES(__shfl_xor, exclusive, int _kt_operand)
 
 template <class T>
 inline unsigned int __match_any_sync(unsigned int mask, const T& value, KERNELTK_PLACE) {
+    const auto copy = value;  // which is not volatile
     return static_cast<unsigned int>(kerneltk::grid::within_warp(
         kerneltk::grid::collective(mask, kerneltk::grid::compute_match,
-                                   kerneltk::grid::to_word(value), 0, _kt_file, _kt_line)));
+                                   kerneltk::grid::to_word(copy), 0, _kt_file, _kt_line)));
 }
 template <class T>
 inline unsigned int __match_all_sync(unsigned int mask, const T& value, int* all, KERNELTK_PLACE) {
+    const auto copy = value;
     const kerneltk::grid::word found = kerneltk::grid::within_warp(
         kerneltk::grid::collective(mask, kerneltk::grid::compute_match,
-                                   kerneltk::grid::to_word(value), 0, _kt_file, _kt_line));
+                                   kerneltk::grid::to_word(copy), 0, _kt_file, _kt_line));
     const unsigned int same = static_cast<unsigned int>(found);
     *all = same == static_cast<unsigned int>(found >> 32);
     return *all ? same : 0;
 }
 
-template <class T>
-inline unsigned int __match_any_sync(unsigned int mask, const volatile T& value, KERNELTK_PLACE) {
-    const T copy = value;
-    return __match_any_sync(mask, copy, _kt_file, _kt_line);
-}
-template <class T>
-inline unsigned int __match_all_sync(unsigned int mask, const volatile T& value, int* all,
-                                     KERNELTK_PLACE) {
-    const T copy = value;
-    return __match_all_sync(mask, copy, all, _kt_file, _kt_line);
-}
 
 #define KERNELTK_REDUCE(name, T, expression)                                                     \
     namespace kerneltk::grid::reductions {                                                       \

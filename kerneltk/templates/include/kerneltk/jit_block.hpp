@@ -155,7 +155,7 @@ __device__ __forceinline__ T scan_block(
     T own = scan_part<32>(mask, x, op KERNELTK_JIT_CALLER);
     const bool is_last = lane == 31 || rank == N - 1;
     if (is_last) storage.items[warp] = own;
-    if constexpr (EXCLUSIVE) own = shuffle_up<32>(mask, own, 1 KERNELTK_JIT_CALLER);
+    if constexpr (EXCLUSIVE) own = shfl_up_sync(mask, own, 1, 32 KERNELTK_JIT_CALLER);
     T before = x;  // of warps; of use from the second on
     if (WARPS > 1 || total != nullptr) {
         KERNELTK_JIT_BARRIER;

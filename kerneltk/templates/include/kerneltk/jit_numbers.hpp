@@ -392,19 +392,16 @@ KERNELTK_JIT_ROUNDED(trunc)
 KERNELTK_JIT_ROUNDED(rint)
 #undef KERNELTK_JIT_ROUNDED
 
-template <class T>
-__device__ __forceinline__ bool isinf([[maybe_unused]] T x) {
-    if constexpr (is_discrete<T>)
-        return false;
-    else
-        return ::isinf(static_cast<wide<T>>(x));
-}
-template <class T>
-__device__ __forceinline__ bool isfinite([[maybe_unused]] T x) {
-    if constexpr (is_discrete<T>)
-        return true;
-    else
-        return ::isfinite(static_cast<wide<T>>(x));
-}
+#define KERNELTK_JIT_TEST(name, of_integers)                          \
+    template <class T>                                                \
+    __device__ __forceinline__ bool name([[maybe_unused]] T x) {      \
+        if constexpr (is_discrete<T>)                                 \
+            return of_integers;                                       \
+        else                                                          \
+            return ::name(static_cast<wide<T>>(x));                   \
+    }
+KERNELTK_JIT_TEST(isinf, false)
+KERNELTK_JIT_TEST(isfinite, true)
+#undef KERNELTK_JIT_TEST
 
 }  // namespace kerneltk::jit

@@ -15,11 +15,16 @@ __device__ __forceinline__ bool signbit(T x) {
         return ::signbit(static_cast<wide<T>>(x));
 }
 
-template <class T>
-__device__ __forceinline__ T copysign(T x, T y) {
-    using F = floating<T>;
-    return static_cast<T>(::copysign(static_cast<F>(x), static_cast<F>(y)));
-}
+#define KERNELTK_JIT_OF_FLOATS(name, function)                                      \
+    template <class T>                                                              \
+    __device__ __forceinline__ T name(T x, T y) {                                   \
+        using F = floating<T>;                                                      \
+        return static_cast<T>(::function(static_cast<F>(x), static_cast<F>(y)));    \
+    }
+KERNELTK_JIT_OF_FLOATS(copysign, copysign)
+KERNELTK_JIT_OF_FLOATS(hypot, hypot)
+KERNELTK_JIT_OF_FLOATS(arctan2, atan2)
+#undef KERNELTK_JIT_OF_FLOATS
 
 // What division leaves, with the sign of x; of integers exact.
 template <class T>
@@ -211,16 +216,6 @@ __device__ __forceinline__ T radians(T x) {
     using F = floating<T>;
     return static_cast<T>(static_cast<F>(x) * (static_cast<F>(M_PI) / F(180)));
 }
-template <class T>
-__device__ __forceinline__ T hypot(T x, T y) {
-    using F = floating<T>;
-    return static_cast<T>(::hypot(static_cast<F>(x), static_cast<F>(y)));
-}
-template <class T>
-__device__ __forceinline__ T arctan2(T y, T x) {
-    using F = floating<T>;
-    return static_cast<T>(::atan2(static_cast<F>(y), static_cast<F>(x)));
-}
 // sin(pi x) / (pi x), and 1 at 0.
 template <class T>
 __device__ inline T sinc(T x) {
@@ -236,24 +231,19 @@ __device__ __forceinline__ T heaviside(T x, T at_zero) {
     return value == zero ? at_zero : static_cast<T>(wide<T>(value > zero));
 }
 
-// log(e**x + e**y), where the powers may overflow.
-template <class T>
-__device__ inline T logaddexp(T x, T y) {
-    using F = floating<T>;
-    const F a = static_cast<F>(x), b = static_cast<F>(y);
-    if (a == b) return static_cast<T>(a + static_cast<F>(M_LN2));  // infinities of one sign, too
-    const F difference = a - b;
-    const F more = ::log1p(::exp(-::fabs(difference)));
-    return static_cast<T>((difference > F(0) ? a : b) + more);
-}
-template <class T>
-__device__ inline T logaddexp2(T x, T y) {
-    using F = floating<T>;
-    const F a = static_cast<F>(x), b = static_cast<F>(y);
-    if (a == b) return static_cast<T>(a + F(1));
-    const F difference = a - b;
-    const F more = static_cast<F>(M_LOG2E) * ::log1p(::exp2(-::fabs(difference)));
-    return static_cast<T>((difference > F(0) ? a : b) + more);
-}
+// log(e**x + e**y), where the powers may overflow; log2(2**x + 2**y).
+#define KERNELTK_JIT_LOGADDEXP(name, power, scale, of_equals)                                 \
+    template <class T>                                                                        \
+    __device__ inline T name(T x, T y) {                                                      \
+        using F = floating<T>;                                                                \
+        const F a = static_cast<F>(x), b = static_cast<F>(y);                                 \
+        if (a == b) return static_cast<T>(a + of_equals); /* infinities of one sign, too */   \
+        const F difference = a - b;                                                           \
+        const F more = scale ::log1p(::power(-::fabs(difference)));                           \
+        return static_cast<T>((difference > F(0) ? a : b) + more);                            \
+    }
+KERNELTK_JIT_LOGADDEXP(logaddexp, exp, , static_cast<F>(M_LN2))
+KERNELTK_JIT_LOGADDEXP(logaddexp2, exp2, static_cast<F>(M_LOG2E) *, F(1))
+#undef KERNELTK_JIT_LOGADDEXP
 
 }  // namespace kerneltk::jit

@@ -1,25 +1,49 @@
 // Shuffles and matches of any value: in words of four or eight bytes.
 #pragma once
+#include <kerneltk/core.hpp>
+
+// On the host a function knows where it was called from, for messages of barriers that hang.
+#ifdef __CUDACC_RTC__
+#define KERNELTK_JIT_PLACE
+#define KERNELTK_JIT_CALLER
+#define KERNELTK_JIT_BARRIER __syncthreads()
+#else
+#define KERNELTK_JIT_PLACE \
+    , const char *_kt_file = __builtin_FILE(), int _kt_line = __builtin_LINE()
+#define KERNELTK_JIT_CALLER , _kt_file, _kt_line
+#define KERNELTK_JIT_BARRIER _kt_block_barrier(_kt_file, _kt_line)
+#endif
 
 namespace kerneltk::jit {
 
-template <class T, class F>
-__device__ __forceinline__ T in_words(const T& value, F move) {
-    constexpr int count = (sizeof(T) + 3) / 4;
-    unsigned int words[count] = {};
-    memcpy(words, static_cast<const void*>(&value), sizeof(T));
-    for (int k = 0; k < count; ++k) words[k] = move(words[k]);
-    T result;
-    memcpy(static_cast<void*>(&result), words, sizeof(T));
-    return result;
-}
+#ifdef __CUDACC_RTC__
+using shuffled_word = unsigned int;
+#else
+using shuffled_word = unsigned long long;  // each move is a wait
+#endif
 
-#define KERNELTK_JIT_SHUFFLE(name, function)                                                      \
-    template <class T>                                                                            \
-    __device__ __forceinline__ T name(unsigned int mask, const T& value, int lane, int width) {   \
-        return in_words(value, [=](unsigned int word) {                                           \
-            return function(mask, word, lane, width);                                             \
-        });                                                                                       \
+template <class T>
+union shuffled {
+    static_assert(__is_trivially_copyable(T), "a warp exchanges bytes");
+    static constexpr int count =
+        static_cast<int>((sizeof(T) + sizeof(shuffled_word) - 1) / sizeof(shuffled_word));
+    T value;
+    shuffled_word word[count];
+
+    __device__ __forceinline__ explicit shuffled(const T& x) {
+        word[count - 1] = 0;  // its padding is moved as well
+        value = x;
+    }
+};
+
+#define KERNELTK_JIT_SHUFFLE(name, function)                                                 \
+    template <class T>                                                                       \
+    __device__ __forceinline__ T name(unsigned int mask, const T& x, int lane,               \
+                                      int width KERNELTK_JIT_PLACE) {                        \
+        shuffled<T> moved(x);                                                                \
+        for (int k = 0; k < shuffled<T>::count; ++k)                                         \
+            moved.word[k] = function(mask, moved.word[k], lane, width KERNELTK_JIT_CALLER);  \
+        return moved.value;                                                                  \
     }
 KERNELTK_JIT_SHUFFLE(shfl_sync, __shfl_sync)
 KERNELTK_JIT_SHUFFLE(shfl_up_sync, __shfl_up_sync)

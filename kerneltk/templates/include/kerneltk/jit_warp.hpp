@@ -10,7 +10,7 @@
 //
 // An operation may be computed by another lane than those whose values it gets.
 #pragma once
-#include <kerneltk/core.hpp>
+#include <kerneltk/jit_shuffle.hpp>
 
 // Whether lanes work side by side. On the host, where each wait costs as much as many operations,
 // one of them computes for all. Where memory is checked no thread may read another's variables; and
@@ -21,18 +21,6 @@
 #else
 #define KERNELTK_JIT_IN_PARALLEL 0
 #endif
-#endif
-
-// On the host a function knows where it was called from, for messages of barriers that hang.
-#ifdef __CUDACC_RTC__
-#define KERNELTK_JIT_PLACE
-#define KERNELTK_JIT_CALLER
-#define KERNELTK_JIT_BARRIER __syncthreads()
-#else
-#define KERNELTK_JIT_PLACE \
-    , const char *_kt_file = __builtin_FILE(), int _kt_line = __builtin_LINE()
-#define KERNELTK_JIT_CALLER , _kt_file, _kt_line
-#define KERNELTK_JIT_BARRIER _kt_block_barrier(_kt_file, _kt_line)
 #endif
 
 namespace kerneltk::jit {
@@ -58,42 +46,6 @@ __device__ __forceinline__ unsigned int lanes_of_part() {
     else
         return ((1u << WIDTH) - 1) << (lane_of_warp() & ~(WIDTH - 1));
 }
-
-// ---- values in the words that shuffles move ----
-
-#ifdef __CUDACC_RTC__
-using shuffled_word = unsigned int;
-#else
-using shuffled_word = unsigned long long;  // each move is a wait
-#endif
-
-template <class T>
-union shuffled {
-    static_assert(__is_trivially_copyable(T), "a warp exchanges bytes");
-    static constexpr int count =
-        static_cast<int>((sizeof(T) + sizeof(shuffled_word) - 1) / sizeof(shuffled_word));
-    T value;
-    shuffled_word word[count];
-
-    __device__ __forceinline__ explicit shuffled(const T& x) {
-        word[count - 1] = 0;  // its padding is moved as well
-        value = x;
-    }
-};
-
-#define KERNELTK_JIT_SHUFFLE(name, shuffle)                                                \
-    template <int WIDTH, class T>                                                          \
-    __device__ __forceinline__ T name(unsigned int mask, const T& x,                       \
-                                      int lane KERNELTK_JIT_PLACE) {                       \
-        shuffled<T> moved(x);                                                              \
-        for (int k = 0; k < shuffled<T>::count; ++k)                                       \
-            moved.word[k] = shuffle(mask, moved.word[k], lane, WIDTH KERNELTK_JIT_CALLER); \
-        return moved.value;                                                                \
-    }
-KERNELTK_JIT_SHUFFLE(shuffle_from, __shfl_sync)
-KERNELTK_JIT_SHUFFLE(shuffle_up, __shfl_up_sync)
-KERNELTK_JIT_SHUFFLE(shuffle_down, __shfl_down_sync)
-#undef KERNELTK_JIT_SHUFFLE
 
 #if !KERNELTK_JIT_IN_PARALLEL
 // Lanes bring the addresses of their values, and the last to come computes for all: compute(values)
@@ -137,7 +89,7 @@ __device__ __forceinline__ T reduce_part(unsigned int mask, const T& x, const Op
     const int lane = lane_of_warp() & (WIDTH - 1);
     T own = x;
     for (int d = 1; d < WIDTH; d *= 2) {
-        const T other = shuffle_down<WIDTH>(mask, own, d KERNELTK_JIT_CALLER);
+        const T other = shfl_down_sync(mask, own, d, WIDTH KERNELTK_JIT_CALLER);
         if (lane + d < valid) own = op(own, other);
     }
     return own;
@@ -172,11 +124,11 @@ __device__ __forceinline__ T warp_reduce_all(const T& x, const Op& op,
                                              int valid = WIDTH KERNELTK_JIT_PLACE) {
     const unsigned int mask = lanes_of_part<WIDTH>();
     const T total = reduce_part<WIDTH>(mask, x, op, valid KERNELTK_JIT_CALLER);
-    return shuffle_from<WIDTH>(mask, total, 0 KERNELTK_JIT_CALLER);
+    return shfl_sync(mask, total, 0, WIDTH KERNELTK_JIT_CALLER);
 }
 template <class T, int WIDTH = 32>
 __device__ __forceinline__ T warp_broadcast(const T& x, int lane KERNELTK_JIT_PLACE) {
-    return shuffle_from<WIDTH>(lanes_of_part<WIDTH>(), x, lane KERNELTK_JIT_CALLER);
+    return shfl_sync(lanes_of_part<WIDTH>(), x, lane, WIDTH KERNELTK_JIT_CALLER);
 }
 
 // ---- scans ----
@@ -188,7 +140,7 @@ __device__ __forceinline__ T scan_part(unsigned int mask, const T& x,
     const int lane = lane_of_warp() & (WIDTH - 1);
     T own = x;
     for (int d = 1; d < WIDTH; d *= 2) {
-        const T other = shuffle_up<WIDTH>(mask, own, d KERNELTK_JIT_CALLER);
+        const T other = shfl_up_sync(mask, own, d, WIDTH KERNELTK_JIT_CALLER);
         if (lane >= d) own = op(other, own);
     }
     return own;
@@ -213,7 +165,7 @@ __device__ __forceinline__ T warp_inclusive_scan_total(const T& x, const Op& op,
                                                        T& total KERNELTK_JIT_PLACE) {
     const unsigned int mask = lanes_of_part<WIDTH>();
     const T scanned = scan_part<WIDTH>(mask, x, op KERNELTK_JIT_CALLER);
-    total = shuffle_from<WIDTH>(mask, scanned, WIDTH - 1 KERNELTK_JIT_CALLER);
+    total = shfl_sync(mask, scanned, WIDTH - 1, WIDTH KERNELTK_JIT_CALLER);
     return scanned;
 }
 // What `initial` and the lanes before this one come to.
@@ -222,7 +174,7 @@ __device__ __forceinline__ T warp_exclusive_scan(const T& x, const Op& op,
                                                  const T& initial KERNELTK_JIT_PLACE) {
     const unsigned int mask = lanes_of_part<WIDTH>();
     const T scanned = scan_part<WIDTH>(mask, x, op KERNELTK_JIT_CALLER);
-    const T before = shuffle_up<WIDTH>(mask, scanned, 1 KERNELTK_JIT_CALLER);
+    const T before = shfl_up_sync(mask, scanned, 1, WIDTH KERNELTK_JIT_CALLER);
     return (lane_of_warp() & (WIDTH - 1)) == 0 ? initial : op(initial, before);
 }
 // The same, and in every lane what all of them come to, without `initial`.
@@ -231,8 +183,8 @@ __device__ __forceinline__ T warp_exclusive_scan_total(const T& x, const Op& op,
                                                        T& total KERNELTK_JIT_PLACE) {
     const unsigned int mask = lanes_of_part<WIDTH>();
     const T scanned = scan_part<WIDTH>(mask, x, op KERNELTK_JIT_CALLER);
-    const T before = shuffle_up<WIDTH>(mask, scanned, 1 KERNELTK_JIT_CALLER);
-    total = shuffle_from<WIDTH>(mask, scanned, WIDTH - 1 KERNELTK_JIT_CALLER);
+    const T before = shfl_up_sync(mask, scanned, 1, WIDTH KERNELTK_JIT_CALLER);
+    total = shfl_sync(mask, scanned, WIDTH - 1, WIDTH KERNELTK_JIT_CALLER);
     return (lane_of_warp() & (WIDTH - 1)) == 0 ? initial : op(initial, before);
 }
 

@@ -9,13 +9,8 @@
 
 namespace kerneltk {
 
-template <class T>
-struct is_integer
-    : truth<is_number<T>::value && !is_single<T>::value && !is_double<T>::value> {};
-template <class T>
-struct is_integer<T*> : false_type {};
 template <class T, class... None>
-using if_integer = typename enable_if<is_integer<T>::value && sizeof...(None) == 0>::type;
+using if_integer = typename enable_if<is_whole<T>::value && sizeof...(None) == 0>::type;
 // Numbers whose widest type is a double, and that CUDA's own overloads do not take.
 template <class A, class B, class C, class... None>
 using if_mixed = typename enable_if<
@@ -28,7 +23,7 @@ using if_small = typename enable_if<is_single<A>::value && is_single<B>::value &
                                     !is_same<A, B>::value && sizeof...(None) == 0>::type;
 // CUDA has a power of a real number by an int.
 template <class A, class B, class... None>
-using if_power = typename enable_if<!(is_same<B, int>::value && !is_integer<A>::value),
+using if_power = typename enable_if<!(is_same<B, int>::value && !is_whole<A>::value),
                                     if_mixed<A, B, B, None...>>::type;
 
 }  // namespace kerneltk

@@ -93,13 +93,9 @@ struct OpMathType {
     typedef T type;
 };
 template <>
-struct OpMathType<Half> {
-    typedef float type;
-};
+struct OpMathType<Half> : AccumulateType<Half, true> {};
 template <>
-struct OpMathType<BFloat16> {
-    typedef float type;
-};
+struct OpMathType<BFloat16> : AccumulateType<BFloat16, true> {};
 template <class T>
 using opmath_type = typename OpMathType<T>::type;
 

@@ -56,5 +56,11 @@ template <class T>
 struct is_single : truth<is_small_float<T>::value || is_same<T, float>::value> {};
 template <class T>
 using is_double = is_same<T, double>;
+// Numbers that count as a double: integers and bools.
+template <class T>
+struct is_whole
+    : truth<is_number<T>::value && !is_single<T>::value && !is_double<T>::value> {};
+template <class T>
+struct is_whole<T*> : false_type {};
 
 }  // namespace kerneltk

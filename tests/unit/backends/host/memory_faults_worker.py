@@ -1,8 +1,11 @@
-"""Runs kernels of memory_faults.cu, right ones and wrong ones; prints what each launch said."""
+"""Runs kernels of memory_faults.cu and ordered_kernels.cu, and one in Python, right ones and wrong
+ones; prints what each launch said.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import kerneltk
+from kerneltk import jit
 
 FLOAT4 = np.dtype([(name, "f4") for name in "xyzw"])
 POINT = np.dtype([(name, "f4") for name in "xyz"])
@@ -29,16 +33,30 @@ def read_only() -> np.ndarray[Any, Any]:
     return x
 
 
+@jit.rawkernel()
+def in_python(y, x, is_ordered):
+    part = jit.shared_memory(np.float32, 64)
+    t = jit.threadIdx.x
+    for k in range(3):
+        part[t] = x[jit.grid(1)] + k
+        jit.syncthreads()
+        y[jit.grid(1)] += part[63 - t] + part[t ^ 1]
+        if is_ordered:
+            jit.syncthreads()
+
+
 def main() -> None:
     path = Path(__file__).with_name("memory_faults.cu")
     module = kerneltk.load(path)
     of_templates = kerneltk.load(path, name_expressions=["in_template<float>"])
     results: dict[str, str] = {}
 
-    def run(label: str, kernel: str, *arguments: Any, grid: Any = 4, shared_mem: int = 0) -> None:
+    def run(label: str, kernel: Any, *arguments: Any, grid: Any = 4, shared_mem: int = 0) -> None:
         try:
-            source = of_templates if kernel.endswith(">") else module
-            source.get_function(kernel)(grid, 64, arguments, shared_mem=shared_mem)
+            if isinstance(kernel, str):
+                source = of_templates if kernel.endswith(">") else module
+                kernel = source.get_function(kernel)
+            kernel(grid, 64, arguments, shared_mem=shared_mem)
         except kerneltk.LaunchError as error:
             results[label] = str(error)
         else:
@@ -102,6 +120,15 @@ def main() -> None:
     run("shifted 33", "shifted", apart(128), 33, grid=1)
     run("shifted 1", "shifted", apart(128), 1, grid=1)
     run("tells right", "tells", apart(64), grid=1)
+    path = path.with_name("ordered_kernels.cu")
+    ordered = kerneltk.load(path)
+    x = (np.arange(128, dtype="f4") * 37) % 11
+    for name in re.findall(r"^KERNEL (\w+)", path.read_text(), re.MULTILINE):
+        size = 256 if name.endswith("dynamic") else 0
+        kernel = ordered.get_function(name)
+        run(f"ordered {name}", kernel, np.zeros(128, "f4"), x, 128, grid=2, shared_mem=size)
+    for name, is_ordered in (("in_python", True), ("wrong_in_python", False)):
+        run(f"ordered {name}", in_python, np.zeros(128, "f4"), x, is_ordered, grid=2)
     print(json.dumps(results))
 
 

@@ -183,14 +183,32 @@ APART = {"vectors 8", "released"}  # what differs by compiler, or says where the
 
 
 def test_every_launch_is_judged(messages: dict[str, str]) -> None:
-    results = {label for label in messages if label.endswith(" result")}
-    assert set(messages) == {*RIGHT, *WRONG, *APART, *results}
+    others = {label for label in messages if label.endswith(" result") or "ordered " in label}
+    assert set(messages) == {*RIGHT, *WRONG, *APART, *others}
 
 
 def test_right_kernels_run(messages: dict[str, str]) -> None:
     assert {label: messages[label] for label in RIGHT} == dict.fromkeys(RIGHT, "")
     assert messages["pool result"] == "True"
     assert json.loads(messages["pointers result"])[3] == 5
+
+
+def test_threads_that_exchange_values(messages: dict[str, str]) -> None:
+    ordered = {k.split()[1]: said for k, said in messages.items() if k.startswith("ordered ")}
+    assert len(ordered) > 25
+    for name, said in ordered.items():
+        if not name.startswith("wrong_"):
+            assert not said, (name, said)
+        elif name.endswith("barrier"):
+            assert "thread (40, 0, 0) has left the kernel, while 40 threads wait at " in said
+        elif name.endswith("dynamic"):
+            assert "of the 256 bytes of dynamic shared memory: right beyond its end" in said
+        elif name.endswith("same_address"):
+            assert "of the same warp writes at" in said
+            assert "with another value, and nothing orders the two.\n  Hint: let one lane" in said
+        else:
+            assert re.search(r"of the same warp .*, and nothing orders the two\.", said), said
+            assert ORDER[:35] in said
 
 
 @pytest.mark.parametrize("label", WRONG)
