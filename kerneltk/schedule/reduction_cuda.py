@@ -193,6 +193,8 @@ class ColumnSchedule(CudaReductionSchedule):
         outputs, which are put together at the end.
     unroll : int
         Rows of elements that a thread loads before it uses the first.
+    merged : int
+        Partial results of a tile that a thread of its last block reads at once.
     lanes : int
         Threads that stand side by side.
     no_remainder : bool
@@ -209,6 +211,7 @@ class ColumnSchedule(CudaReductionSchedule):
     stacked: bool
     folded: int
     unroll: int
+    merged: int
     lanes: int
     no_remainder: bool
     vectors: int
@@ -912,6 +915,7 @@ def _columns(
         wide_index=wide, block=block, width=width, spread=spread,
         overlapped=shifted and outer.shape[-1] % width != 0, stacked=stacked is not None,
         folded=rows, unroll=unroll, lanes=lanes,
+        merged=min(4, 1 << (-(-split // below) - 1).bit_length()),
         no_remainder=vectors % (lanes * (width if spread else 1)) == 0, vectors=vectors,
         length=length,
     )  # fmt: skip
