@@ -118,20 +118,19 @@ y = a
     }
     alignas(16) __shared__ char _kt_memory[sizeof(_kt_totals) * 256];
     _kt_totals* const _kt_shared = reinterpret_cast<_kt_totals*>(_kt_memory);
+    _kt_total* const _kt_flat = reinterpret_cast<_kt_total*>(_kt_memory);
         _kt_shared[threadIdx.x] = _kt_t;
         __syncthreads();
 #pragma unroll 1
         for (int _kt_left = 4; _kt_left > 1;) {
             const int _kt_half = (_kt_left + 1) / 2;
-            if (_kt_y + _kt_half < _kt_left) {
-                const _kt_totals& _kt_other = _kt_shared[threadIdx.x + _kt_half * 64];
-#pragma unroll
-            for (int _kt_v = 0; _kt_v < 8; ++_kt_v) _kt_t.of[_kt_v] = _kt_reduce(_kt_t.of[_kt_v], _kt_other.of[_kt_v]);
-                _kt_shared[threadIdx.x] = _kt_t;
-            }
+#pragma unroll 1
+            for (int _kt_k = threadIdx.x; _kt_k < (_kt_left - _kt_half) * 512; _kt_k += 256)
+                _kt_flat[_kt_k] = _kt_reduce(_kt_flat[_kt_k], _kt_flat[_kt_half * 512 + _kt_k]);
             _kt_left = _kt_half;
             __syncthreads();
         }
+        _kt_t = _kt_shared[threadIdx.x];
     if (_kt_y == 0 && _kt_wanted < _kt_columns) {
         const _kt_index _kt_c0 = _kt_wanted;
         const _kt_index _kt_wanted_begin = _kt_c0 * 8, _kt_last_begin = static_cast<_kt_index>(_kt_a._kt_outer[0]) - 8;

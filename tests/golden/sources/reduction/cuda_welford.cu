@@ -114,6 +114,7 @@ m = a.mean; s = sqrt(a.squares / a.count);
     }
     alignas(16) __shared__ char _kt_memory[sizeof(_kt_totals) * 224];
     _kt_totals* const _kt_shared = reinterpret_cast<_kt_totals*>(_kt_memory);
+    _kt_total* const _kt_flat = reinterpret_cast<_kt_total*>(_kt_memory);
 #pragma unroll 1
     for (bool _kt_is_last = false;; _kt_is_last = true) {
         _kt_shared[threadIdx.x] = _kt_t;
@@ -121,15 +122,13 @@ m = a.mean; s = sqrt(a.squares / a.count);
 #pragma unroll 1
         for (int _kt_left = 7; _kt_left > 1;) {
             const int _kt_half = (_kt_left + 1) / 2;
-            if (_kt_y + _kt_half < _kt_left) {
-                const _kt_totals& _kt_other = _kt_shared[threadIdx.x + _kt_half * 32];
-#pragma unroll
-            for (int _kt_v = 0; _kt_v < 1; ++_kt_v) _kt_t.of[_kt_v] = _kt_merge(_kt_t.of[_kt_v], _kt_other.of[_kt_v]);
-                _kt_shared[threadIdx.x] = _kt_t;
-            }
+#pragma unroll 1
+            for (int _kt_k = threadIdx.x; _kt_k < (_kt_left - _kt_half) * 32; _kt_k += 224)
+                _kt_flat[_kt_k] = _kt_merge(_kt_flat[_kt_k], _kt_flat[_kt_half * 32 + _kt_k]);
             _kt_left = _kt_half;
             __syncthreads();
         }
+        _kt_t = _kt_shared[threadIdx.x];
         if (_kt_is_last) break;
         auto* const _kt_slot = reinterpret_cast<kerneltk::published<_kt_totals>*>(_kt_a._kt_scratch + 65536) + blockIdx.x * 32 + _kt_x;
         const unsigned int _kt_step = gridDim.x * 32;
