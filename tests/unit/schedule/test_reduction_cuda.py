@@ -276,9 +276,11 @@ def test_short_rows_are_whole_vectors_of_a_thread(
 
 
 def test_staged_rows_are_read_in_words() -> None:
-    for dtype, length, width in (("i1", 100, 4), ("f2", 51, 1), ("f2", 50, 2)):
+    for dtype, length, width in (("i1", 300, 4), ("f2", 51, 1), ("f2", 70, 2), ("f4", 63, 1)):
         layout = plan((10**6, length), (1,), dtype=dtype)
         assert (layout.strategy, layout.width) == ("staged", width)
+    for dtype, length in (("i1", 100), ("f2", 50), ("f2", 333), ("f4", 50), ("f4", 201)):
+        assert plan((10**6, length), (1,), dtype=dtype).strategy == "rows"  # read as they are
 
 
 @pytest.mark.parametrize(
