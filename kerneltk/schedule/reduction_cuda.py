@@ -742,6 +742,7 @@ _STRETCH = 512
 _TOTALS_BYTES = 32768  # shared memory of a block's totals
 _SHORTEST_STRETCH = 128
 _FEW_ROWS = 64
+_FEW_THREADS = 1024  # of a multiprocessor
 # Partial results of a tile. Of (262144, 128) with 32 bytes for each of 391 blocks a reduction took
 # 74 µs on an H200; with a quarter of the columns, and of the blocks, it takes 40.
 _COMBINED_BYTES = 1 << 17
@@ -908,6 +909,9 @@ def _columns(
             if is_few or is_least or half == lanes:
                 break
             lanes, tiles = half, -(-vectors // half)
+    elif tiles * _BLOCK < multiprocessors * _FEW_THREADS and length >= 4 * most * below:
+        # Few blocks: larger ones have more bytes under way.
+        below = min(2 * below, max(below, _TOTALS_BYTES // (accumulator * width * lanes)))
     block = below * lanes
     unroll = most if stacked is not None else _unroll(-(-length // (below * split)), most)
     spread = False

@@ -164,6 +164,8 @@ def test_tiles_whose_partial_results_are_many_are_narrow() -> None:
     assert [(s.lanes, s.tiles, s.split) for s in chosen] == [
         (32, 2, 198), (16, 2, 132), (14, 2, 198),
     ]  # fmt: skip
+    # Those without partial results have large blocks, where they are few.
+    assert [plan((512, n), (0,), dtype="f2").block for n in (2**16, 2**20)] == [512, 256]
 
 
 def test_rows_that_begin_within_packs_are_peeled() -> None:
