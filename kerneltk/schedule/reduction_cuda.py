@@ -901,11 +901,17 @@ def _columns(
         apart = width * max((abs(row[-1]) for o, row in read if not o.written), default=0)
         while True:
             below = max(1, capacity // lanes)
-            held = _column_threads(most * moved) // _whole_warps(below * lanes)
-            split = _split(length, below * most, tiles, multiprocessors * held)
+            threads, warps = _column_threads(most * moved), _whole_warps(below * lanes)
+            split = _split(length, below * most, tiles, multiprocessors * (threads // warps))
+            most_split = _COMBINED_BYTES // (lanes * width * accumulator)
+            if accumulator > WORD_BYTES and threads > 1024 and length > 4 * split * below * most:
+                # Of larger totals, registers may be enough for 1024 threads alone: of one wave
+                # and a half the last half is idle. Twice the blocks are two or three whole waves.
+                threads = 1024 if 2 * split > most_split else 2 * threads
+                split = _split(length, below * most, tiles, multiprocessors * (threads // warps))
             half = next(n for n in _LANES_ACROSS if 2 * n >= lanes)
             is_least = rows > 1 or half * apart < min(_SHORTEST_STRETCH, inner * apart // 2)
-            is_few = split * lanes * width * accumulator <= _COMBINED_BYTES
+            is_few = split <= most_split
             if is_few or is_least or half == lanes:
                 break
             lanes, tiles = half, -(-vectors // half)
