@@ -309,8 +309,9 @@ def test_rows_that_are_no_whole_vectors_are_read_in_patches(
     assert layout.width == (width or 4)
 
 
-def test_rows_of_a_patch_share_what_they_have_in_common() -> None:
-    rows, row = make("f4", (4096, 50)), make("f4", 50)
+@pytest.mark.parametrize("dtype", ["f4", "f2"])
+def test_rows_of_a_patch_share_what_they_have_in_common(dtype: str) -> None:
+    rows, row = make(dtype, (4096, 50)), make(dtype, 50)
     layout = cuda(rows, row, row, rows)
     assert (layout.variant, layout.width, layout.box) == ("patch", 4, (40, 50))
     assert [access.loads for access in layout.accesses[1:3]] == [((0, 0, 2),)] * 2
