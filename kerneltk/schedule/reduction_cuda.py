@@ -515,6 +515,8 @@ def _rows(
         # combined.
         unroll -= unroll // 2
     if lanes <= WARP and not peeled:
+        # Rows beside each other are loaded as early by other warps: more copies gain nothing.
+        most = min(most, max(1, _MOST_UNROLLED // 2 // width))
         rows = max(1, min(most // unroll, outputs * lanes // threads))
     tiles = -(-outputs // (block // lanes * rows))
     accesses = tuple(
