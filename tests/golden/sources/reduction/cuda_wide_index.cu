@@ -74,13 +74,13 @@ y = a
         _kt_b_x = kerneltk::advance(_kt_p_x, _kt_c0 * _kt_a._kt_k_x[0]);
     }
     const _kt_index _kt_work = static_cast<_kt_index>(_kt_a._kt_work);
-    const _kt_index _kt_first = static_cast<_kt_index>(_kt_part) * 1024, _kt_last = _kt_work;
+    const _kt_index _kt_first = static_cast<_kt_index>(_kt_part) * 2048, _kt_last = _kt_work;
     _kt_total _kt_t = _kt_identity();
 #pragma unroll 1
-    for (_kt_index _kt_p = _kt_first + _kt_lane; _kt_p < _kt_last; _kt_p += static_cast<_kt_index>(_kt_split) * 1024) {
-        alignas(16) T _kt_x_x[2][16];
+    for (_kt_index _kt_p = _kt_first + _kt_lane; _kt_p < _kt_last; _kt_p += static_cast<_kt_index>(_kt_split) * 2048) {
+        alignas(16) T _kt_x_x[4][16];
 #pragma unroll
-        for (int _kt_u = 0; _kt_u < 2; ++_kt_u) {
+        for (int _kt_u = 0; _kt_u < 4; ++_kt_u) {
             // Beyond the end the first vector is loaded again: a condition would put the loads apart.
             const _kt_index _kt_vector = _kt_p + _kt_u * 512 < _kt_last ? _kt_p + _kt_u * 512 : _kt_p;
             const _kt_index _kt_e0 = _kt_vector;
@@ -90,7 +90,7 @@ y = a
             }
         }
 #pragma unroll
-        for (int _kt_u = 0; _kt_u < 2; ++_kt_u) {
+        for (int _kt_u = 0; _kt_u < 4; ++_kt_u) {
  {
                 // A vector's own total first: fewer roundings follow one another, and there is no condition
                 // between the vectors.
