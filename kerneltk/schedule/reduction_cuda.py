@@ -279,14 +279,25 @@ def _stacked(geometry: Geometry, outer: Loop, reduction: Loop) -> list[int] | No
     return along if along and across and is_power else None
 
 
-def _access(operand: Operand, inner: int, width: int, outer: Sequence[int]) -> Access:
-    """Return how an operand is reached along the dimension in which vectors lie."""
-    single = _single(operand, (inner, *outer))
-    if inner == 0:
-        return Access("broadcast", single)
-    if inner == operand.itemsize and width > 1 and not operand.is_index:
-        return Access("row", vector_chunk(operand, width, [width * operand.itemsize, *outer]))
-    return Access("strided", single)
+def _access(operand: Operand, row: Sequence[int], width: int, are_whole: bool | None) -> Access:
+    """Return how an operand is reached by vectors of `width` elements. `row` has its steps, the
+    last of which is that within a vector; `are_whole` says of vectors that begin anywhere whether
+    all are as long as the others, and is None for others.
+    """
+    *others, step = row
+    size = operand.itemsize
+    if are_whole is not None and _is_picked(operand, step):
+        chunk = vector_chunk(operand, 2 * width, [*others, step * width])
+        is_aligned = are_whole and chunk == min(VECTOR_BYTES, step * width)
+        return Access("picked", chunk if is_aligned else size)
+    if step == size and width > 1 and not operand.is_index:
+        access = Access("row", vector_chunk(operand, width, [width * size, *others]))
+    else:
+        access = Access("strided" if step else "broadcast", _single(operand, row))
+    is_vector = access.chunk == min(VECTOR_BYTES, width * size)
+    if are_whole is None or not _runs(operand, step) or (are_whole and is_vector):
+        return access
+    return Access("shifted" if step > 0 else "reversed", size)
 
 
 def _dense(operands: Sequence[Operand], inner: Sequence[int]) -> list[int]:
@@ -351,28 +362,6 @@ def _is_picked(operand: Operand, step: int) -> bool:
     # Beside vectors, single elements are loaded by their size.
     is_aligned = not any(place % size for place in (operand.offset, *operand.strides))
     return is_input and is_aligned and step == 2 * size < WORD_BYTES + 1
-
-
-def _begun_anywhere(
-    accesses: Sequence[Access], operands: Sequence[Operand], rows: Sequence[Sequence[int]],
-    width: int, is_whole: bool,
-) -> tuple[Access, ...]:  # fmt: skip
-    """Return the accesses where vectors of inputs begin anywhere, `is_whole` if all that are as
-    long as the others; the last step of `rows` is that within a vector.
-    """
-
-    def access_of(access: Access, operand: Operand, row: Sequence[int]) -> Access:
-        *others, step = row
-        if _is_picked(operand, step):
-            chunk = vector_chunk(operand, 2 * width, [*others, step * width])
-            is_aligned = is_whole and chunk == min(VECTOR_BYTES, step * width)
-            return Access("picked", chunk if is_aligned else operand.itemsize)
-        is_vector = access.chunk == min(VECTOR_BYTES, width * operand.itemsize)
-        if not _runs(operand, step) or (is_whole and is_vector):
-            return access
-        return Access("shifted" if step > 0 else "reversed", operand.itemsize)
-
-    return tuple(map(access_of, accesses, operands, rows))
 
 
 def _single(operand: Operand, row: Sequence[int]) -> int:
@@ -520,27 +509,16 @@ def _rows(
         rows = max(1, min(most // unroll, outputs * lanes // threads))
     tiles = -(-outputs // (block // lanes * rows))
     accesses = tuple(
-        Access("element", _single(operand, outer.strides[k]))
+        Access("element", _single(operand, o))
         if operand.written
-        else _access(
-            operand,
-            reduction.strides[k][-1],
-            width,
-            (*outer.strides[k], *reduction.strides[k][:-1]),
-        )
-        for k, operand in enumerate(geometry.operands)
+        else _access(operand, (*o, *r), width, not partial if shifted else None)
+        for operand, o, r in zip(geometry.operands, outer.strides, reduction.strides, strict=True)
     )
     if peeled:  # vectors are aligned by where they begin
         accesses = tuple(
             Access("row", min(VECTOR_BYTES, width * operand.itemsize)) if a.kind == "row" else a
             for a, operand in zip(accesses, geometry.operands, strict=True)
         )
-    if shifted:
-        accesses = _begun_anywhere(
-            accesses, geometry.operands,
-            [(*o, *r) for o, r in zip(outer.strides, reduction.strides, strict=True)], width,
-            not partial,
-        )  # fmt: skip
     return RowSchedule(
         accesses=accesses, outer=outer, reduction=reduction, tiles=tiles, split=split,
         wide_index=wide, block=block, width=width, unroll=unroll, lanes=lanes, rows=rows,
@@ -852,13 +830,6 @@ def _near(geometry: Geometry, outer: Loop) -> int:
     return found
 
 
-def _column_threads(under_way: int) -> int:
-    """Return how many threads of a multiprocessor keep the memory busy, each with so many bytes
-    under way; more would leave them too few registers.
-    """
-    return 1024 if under_way >= _UNDER_WAY else 1536
-
-
 def _columns(
     geometry: Geometry,
     outer: Loop,
@@ -903,7 +874,9 @@ def _columns(
         apart = width * max((abs(row[-1]) for o, row in read if not o.written), default=0)
         while True:
             below = max(1, capacity // lanes)
-            threads, warps = _column_threads(most * moved), _whole_warps(below * lanes)
+            warps = _whole_warps(below * lanes)
+            # More threads would leave them too few registers.
+            threads = 1024 if most * moved >= _UNDER_WAY else 1536
             split = _split(length, below * most, tiles, multiprocessors * (threads // warps))
             most_split = _COMBINED_BYTES // (lanes * width * accumulator)
             if accumulator > WORD_BYTES and threads > 1024 and length > 4 * split * below * most:
@@ -929,21 +902,14 @@ def _columns(
         spread, width = wanted > 1, max(1, wanted)
     tiles = -(-vectors // (lanes * (width if spread else 1)))
     wide = wide or any(abs(row[-1]) * width > INT32_MAX for row in outer.strides)
+    are_whole = outer.shape[-1] % width == 0 if shifted else None
+    single = [spread or (operand.written and rows > 1) for operand in geometry.operands]
     accesses = tuple(
-        _access(
-            operand,
-            outer.strides[k][-1],
-            1 if spread or (operand.written and rows > 1) else width,
-            (*outer.strides[k][:-1], *reduction.strides[k]),
+        _access(operand, (*r, *o), 1 if one else width, are_whole)
+        for operand, o, r, one in zip(
+            geometry.operands, outer.strides, reduction.strides, single, strict=True
         )
-        for k, operand in enumerate(geometry.operands)
     )
-    if shifted:
-        accesses = _begun_anywhere(
-            accesses, geometry.operands,
-            [(*r, *o) for o, r in zip(outer.strides, reduction.strides, strict=True)], width,
-            outer.shape[-1] % width == 0,
-        )  # fmt: skip
     for k in stacked or ():
         access = Access("along", geometry.operands[k].itemsize)
         accesses = (*accesses[:k], access, *accesses[k + 1 :])
