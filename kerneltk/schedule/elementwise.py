@@ -336,11 +336,9 @@ def _is_scattered(layout: Layout, operands: Sequence[Operand]) -> bool:
     ]
     if len(singles) < 2 or len(loop.shape) < 2:
         return False
-    written = min((o.itemsize for o in operands if o.written), default=WORD_BYTES)
-    if min(written, *(operand.itemsize for operand, _ in singles)) >= WORD_BYTES:
-        return True
+    sizes = [o.itemsize for o in operands if o.written] + [o.itemsize for o, _ in singles]
     is_shared = any(row[-1] and not row[-2] for _, row in singles)
-    return is_shared and _neighbours(loop, operands) > 1
+    return min(sizes) >= WORD_BYTES or (is_shared and _neighbours(loop, operands) > 1)
 
 
 def _has_small_singles(layout: Layout, operands: Sequence[Operand]) -> bool:

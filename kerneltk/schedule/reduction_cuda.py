@@ -397,13 +397,9 @@ def plan_reduction_cuda(
     )
     if not _reduces_along_memory(geometry, outer, reduction):
         return _columns(geometry, outer, reduction, wide, accumulator, multiprocessors)
-    short = _short(geometry, outer, reduction, wide)
-    if short is not None:
-        return short
     rows = _rows(geometry, outer, reduction, wide, accumulator, multiprocessors)
-    if _is_busy(rows, geometry):
-        return rows
-    return _staged(geometry, outer, reduction, wide, multiprocessors) or rows
+    staged = _staged(geometry, outer, reduction, wide, multiprocessors, rows)
+    return _short(geometry, outer, reduction, wide) or staged or rows
 
 
 # -- rows ----------------------------------------------------------------------------------
@@ -577,29 +573,19 @@ def _split(work: int, step: int, tiles: int, resident: int) -> int:
 
 # -- staged --------------------------------------------------------------------------------
 
-
-def _is_busy(rows: RowSchedule, geometry: Geometry) -> bool:
-    """Return whether threads that read rows as they are have enough bytes under way, and few
-    elements beside vectors: to stage rows takes longer then. Measured on an H200, staged and as
-    they are: rows of 333 float16 88 and 64 µs, of 100 int8 43 and 38, of 201 float32 70 and 65; of
-    63 float32 and 70 float16, with 16 and 20 bytes, 67 and 86, 67 and 82.
-    """
-    if any(access.kind == "shifted" for access in rows.accesses):
-        return False
-    sizes = [o.itemsize for o in geometry.operands if not (o.written or o.is_index)]
-    under_way = rows.unroll * rows.width * max(sizes, default=1)
-    return under_way >= _BUSY_BYTES and (not rows.peeled or rows.width <= 2 * rows.lanes)
-
-
-_BUSY_BYTES = 24
 _MOST_STAGED = 1024  # bytes of a row
 _MOST_VECTORS = 6  # that a thread brings in
 _LEAST_STAGED = 2  # bytes of elements that are read one by one: banks serve words
+# Bytes under way with which lanes read rows as they are faster than staged, where few elements are
+# beside vectors. H200: rows of 333 float16 64 and 88 µs, of 100 int8 38 and 43, of 201 float32 65
+# and 70; of 63 float32 and 70 float16, with 16 and 20 bytes, 86 and 67, 82 and 67.
+_BUSY_BYTES = 24
 
 
 def _staged(
-    geometry: Geometry, outer: Loop, reduction: Loop, wide: bool, multiprocessors: int
-) -> StagedRowSchedule | None:
+    geometry: Geometry, outer: Loop, reduction: Loop, wide: bool, multiprocessors: int,
+    plain: RowSchedule,
+) -> StagedRowSchedule | None:  # fmt: skip
     operands, length = geometry.operands, reduction.shape[-1]
     if len(outer.shape) != 1 or len(reduction.shape) != 1 or length < 2:
         return None
@@ -621,6 +607,10 @@ def _staged(
         or geometry.outputs * bytes_of_row < multiprocessors * _BLOCK * VECTOR_BYTES
         or len(dense) < len(_dense(operands, [row[-1] for row in reduction.strides]))
     ):
+        return None
+    is_aligned = all(access.kind != "shifted" for access in plain.accesses)
+    is_filled = not plain.peeled or plain.width <= 2 * plain.lanes
+    if is_aligned and is_filled and plain.unroll * plain.width * most >= _BUSY_BYTES:
         return None
     best: tuple[float, int, int] | None = None
     width = max(1, WORD_BYTES // most)
