@@ -864,23 +864,18 @@ def _columns(
         apart = width * max((abs(row[-1]) for o, row in read if not o.written), default=0)
         while True:
             below = max(1, capacity // lanes)
-            warps = _whole_warps(below * lanes)
-            # More threads would leave them too few registers.
-            threads = 1024 if most * moved >= _UNDER_WAY else 1536
-            split = _split(length, below * most, tiles, multiprocessors * (threads // warps))
-            most_split = _COMBINED_BYTES // (lanes * width * accumulator)
-            if accumulator > WORD_BYTES and threads > 1024 and length > 4 * split * below * most:
-                # Of larger totals, registers may be enough for 1024 threads alone: of one wave
-                # and a half the last half is idle. Twice the blocks are two or three whole waves.
-                threads = 1024 if 2 * split > most_split else 2 * threads
-                split = _split(length, below * most, tiles, multiprocessors * (threads // warps))
+            # More threads than 1024 would leave too few registers to many bytes under way and to
+            # larger totals: three blocks of 512 would be one wave and a half.
+            is_light = most * moved < _UNDER_WAY and accumulator <= WORD_BYTES
+            held = (1536 if is_light else 1024) // _whole_warps(below * lanes)
+            split = _split(length, below * most, tiles, multiprocessors * held)
             half = next(n for n in _LANES_ACROSS if 2 * n >= lanes)
             is_least = rows > 1 or half * apart < min(_SHORTEST_STRETCH, inner * apart // 2)
-            is_few = split <= most_split
+            is_few = split * lanes * width * accumulator <= _COMBINED_BYTES
             if is_few or is_least or half == lanes:
                 break
             lanes, tiles = half, -(-vectors // half)
-    elif tiles * _BLOCK < multiprocessors * _FEW_THREADS and length >= 4 * most * below:
+    elif tiles * _BLOCK < multiprocessors * _FEW_THREADS and length > 8 * most * below:
         # Few blocks: larger ones have more bytes under way.
         below = min(2 * below, max(below, _TOTALS_BYTES // (accumulator * width * lanes)))
     block = below * lanes
