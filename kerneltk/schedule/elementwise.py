@@ -325,17 +325,20 @@ def plan_cuda(
 
 def _is_scattered(layout: Layout, operands: Sequence[Operand]) -> bool:
     """Whether vectors of results are worth less than neighbouring threads' loads of neighbours:
-    several operands are loaded one by one, and small elements, whose stores need vectors, are not
-    among them.
+    several operands are loaded one by one. Small elements, whose stores need vectors, are among
+    them only where rows share an operand and neighbours' results are stored together.
     """
-    arrays = [
-        (operand, access.kind == "element")
-        for operand, access in zip(operands, layout.accesses, strict=True)
-        if not operand.is_index
+    loop = layout.loop
+    singles = [
+        (operand, row)
+        for operand, access, row in zip(operands, layout.accesses, loop.strides, strict=True)
+        if access.kind == "element" and not (operand.is_index or operand.written)
     ]
-    sizes = [operand.itemsize for operand, is_single in arrays if operand.written or is_single]
-    loads = sum(is_single and not operand.written for operand, is_single in arrays)
-    return loads > 1 and min(sizes) >= 4
+    if len(singles) < 2 or len(loop.shape) < 2:
+        return False
+    sizes = [o.itemsize for o in operands if o.written] + [o.itemsize for o, _ in singles]
+    is_shared = any(row[-1] and not row[-2] for _, row in singles)
+    return min(sizes) >= WORD_BYTES or (is_shared and _neighbours(loop, operands) > 1)
 
 
 def _has_small_singles(layout: Layout, operands: Sequence[Operand]) -> bool:

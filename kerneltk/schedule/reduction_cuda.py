@@ -10,8 +10,9 @@ modulo 16, the accumulator's size and the number of multiprocessors chooses amon
     Rows of a few elements without gaps: a thread handles several whole rows, as many as make
     whole vectors of 16 bytes.
 `StagedRowSchedule`
-    Rows of middling length without gaps that are no whole vectors: a block stages several of them
-    in shared memory by vector loads, and a group of lanes reduces each from there.
+    Rows of middling length without gaps that are no whole vectors, of which a lane would load few
+    bytes: a block stages several of them in shared memory by vector loads, and a group of lanes
+    reduces each from there.
 `ColumnSchedule`
     The outputs lie next to each other. A thread handles a vector of neighbouring outputs, the
     rows of a block share the elements, and these may be split over several blocks.
@@ -193,6 +194,8 @@ class ColumnSchedule(CudaReductionSchedule):
         outputs, which are put together at the end.
     unroll : int
         Rows of elements that a thread loads before it uses the first.
+    merged : int
+        Partial results of a tile that a thread of its last block reads at once.
     lanes : int
         Threads that stand side by side.
     no_remainder : bool
@@ -209,6 +212,7 @@ class ColumnSchedule(CudaReductionSchedule):
     stacked: bool
     folded: int
     unroll: int
+    merged: int
     lanes: int
     no_remainder: bool
     vectors: int
@@ -275,14 +279,25 @@ def _stacked(geometry: Geometry, outer: Loop, reduction: Loop) -> list[int] | No
     return along if along and across and is_power else None
 
 
-def _access(operand: Operand, inner: int, width: int, outer: Sequence[int]) -> Access:
-    """Return how an operand is reached along the dimension in which vectors lie."""
-    single = _single(operand, (inner, *outer))
-    if inner == 0:
-        return Access("broadcast", single)
-    if inner == operand.itemsize and width > 1 and not operand.is_index:
-        return Access("row", vector_chunk(operand, width, [width * operand.itemsize, *outer]))
-    return Access("strided", single)
+def _access(operand: Operand, row: Sequence[int], width: int, are_whole: bool | None) -> Access:
+    """Return how an operand is reached by vectors of `width` elements. `row` has its steps, the
+    last of which is that within a vector; `are_whole` says of vectors that begin anywhere whether
+    all are as long as the others, and is None for others.
+    """
+    *others, step = row
+    size = operand.itemsize
+    if are_whole is not None and _is_picked(operand, step):
+        chunk = vector_chunk(operand, 2 * width, [*others, step * width])
+        is_aligned = are_whole and chunk == min(VECTOR_BYTES, step * width)
+        return Access("picked", chunk if is_aligned else size)
+    if step == size and width > 1 and not operand.is_index:
+        access = Access("row", vector_chunk(operand, width, [width * size, *others]))
+    else:
+        access = Access("strided" if step else "broadcast", _single(operand, row))
+    is_vector = access.chunk == min(VECTOR_BYTES, width * size)
+    if are_whole is None or not _runs(operand, step) or (are_whole and is_vector):
+        return access
+    return Access("shifted" if step > 0 else "reversed", size)
 
 
 def _dense(operands: Sequence[Operand], inner: Sequence[int]) -> list[int]:
@@ -349,28 +364,6 @@ def _is_picked(operand: Operand, step: int) -> bool:
     return is_input and is_aligned and step == 2 * size < WORD_BYTES + 1
 
 
-def _begun_anywhere(
-    accesses: Sequence[Access], operands: Sequence[Operand], rows: Sequence[Sequence[int]],
-    width: int, is_whole: bool,
-) -> tuple[Access, ...]:  # fmt: skip
-    """Return the accesses where vectors of inputs begin anywhere, `is_whole` if all that are as
-    long as the others; the last step of `rows` is that within a vector.
-    """
-
-    def access_of(access: Access, operand: Operand, row: Sequence[int]) -> Access:
-        *others, step = row
-        if _is_picked(operand, step):
-            chunk = vector_chunk(operand, 2 * width, [*others, step * width])
-            is_aligned = is_whole and chunk == min(VECTOR_BYTES, step * width)
-            return Access("picked", chunk if is_aligned else operand.itemsize)
-        is_vector = access.chunk == min(VECTOR_BYTES, width * operand.itemsize)
-        if not _runs(operand, step) or (is_whole and is_vector):
-            return access
-        return Access("shifted" if step > 0 else "reversed", operand.itemsize)
-
-    return tuple(map(access_of, accesses, operands, rows))
-
-
 def _single(operand: Operand, row: Sequence[int]) -> int:
     """Return the bytes of one access where elements are moved one by one, as words of their size
     if they are aligned as such: a struct's own alignment may be less.
@@ -404,11 +397,9 @@ def plan_reduction_cuda(
     )
     if not _reduces_along_memory(geometry, outer, reduction):
         return _columns(geometry, outer, reduction, wide, accumulator, multiprocessors)
-    return (
-        _short(geometry, outer, reduction, wide)
-        or _staged(geometry, outer, reduction, wide, multiprocessors)
-        or _rows(geometry, outer, reduction, wide, accumulator, multiprocessors)
-    )
+    rows = _rows(geometry, outer, reduction, wide, accumulator, multiprocessors)
+    staged = _staged(geometry, outer, reduction, wide, multiprocessors, rows)
+    return _short(geometry, outer, reduction, wide) or staged or rows
 
 
 # -- rows ----------------------------------------------------------------------------------
@@ -485,7 +476,8 @@ def _rows(
     vectors = inner_vectors * math.prod(reduction.shape[:-1])
     outputs = geometry.outputs
     threads = multiprocessors * _RESIDENT * _BLOCK
-    most = _most_under_way(geometry, width, reduction, [row[-1] for row in reduction.strides])
+    inner = [row[-1] for row in reduction.strides]
+    most = _most_under_way(geometry, width, reduction, inner, shifted)
     # Lanes that read a sector side by side are enough: fewer have to put their totals together.
     moved = width * min((o.itemsize for o in geometry.operands if not o.written), default=1)
     lanes = _lanes(max(vectors, 1), max(1, SECTOR_BYTES // moved) if width == 1 else WARP)
@@ -508,30 +500,21 @@ def _rows(
         # combined.
         unroll -= unroll // 2
     if lanes <= WARP and not peeled:
+        # Rows beside each other are loaded as early by other warps: more copies gain nothing.
+        most = min(most, max(1, _MOST_UNROLLED // 2 // width))
         rows = max(1, min(most // unroll, outputs * lanes // threads))
     tiles = -(-outputs // (block // lanes * rows))
     accesses = tuple(
-        Access("element", _single(operand, outer.strides[k]))
+        Access("element", _single(operand, o))
         if operand.written
-        else _access(
-            operand,
-            reduction.strides[k][-1],
-            width,
-            (*outer.strides[k], *reduction.strides[k][:-1]),
-        )
-        for k, operand in enumerate(geometry.operands)
+        else _access(operand, (*o, *r), width, not partial if shifted else None)
+        for operand, o, r in zip(geometry.operands, outer.strides, reduction.strides, strict=True)
     )
     if peeled:  # vectors are aligned by where they begin
         accesses = tuple(
             Access("row", min(VECTOR_BYTES, width * operand.itemsize)) if a.kind == "row" else a
             for a, operand in zip(accesses, geometry.operands, strict=True)
         )
-    if shifted:
-        accesses = _begun_anywhere(
-            accesses, geometry.operands,
-            [(*o, *r) for o, r in zip(outer.strides, reduction.strides, strict=True)], width,
-            not partial,
-        )  # fmt: skip
     return RowSchedule(
         accesses=accesses, outer=outer, reduction=reduction, tiles=tiles, split=split,
         wide_index=wide, block=block, width=width, unroll=unroll, lanes=lanes, rows=rows,
@@ -545,19 +528,24 @@ _SMALL, _FEWER_THREADS = 8, 1536
 _MANY_BLOCKS = 256
 _LONG_BLOCK = 1024  # threads that reduce a row of middling length together
 _UNDER_WAY = 64  # bytes that a thread has under way
-_MOST_UNROLLED = 32  # copies of the expressions
+# Copies of the expressions. With 32 of them sums along axis 0 of (2²⁴, 4) and (2¹⁴, 2¹²) bytes took
+# 39 and 33 µs on an H200, 29 and 24 with 64.
+_MOST_UNROLLED = 64
 
 
-def _most_under_way(geometry: Geometry, width: int, reduction: Loop, inner: Sequence[int]) -> int:
+def _most_under_way(
+    geometry: Geometry, width: int, reduction: Loop, inner: Sequence[int], shifted: bool
+) -> int:
     """Return how many vectors a thread loads before it uses the first; `inner` is how far apart the
-    elements of each operand's are.
+    elements of each operand's are, `shifted` whether vectors begin anywhere, which take registers.
     """
     moved = sum(
         operand.itemsize * (width if step else 1)
         for operand, row, step in zip(geometry.operands, reduction.strides, inner, strict=True)
         if not (operand.written or operand.is_index) and any(row)
     )
-    return max(1, min(_UNDER_WAY // (moved or 1), _MOST_UNROLLED // width, 8))
+    copies = _MOST_UNROLLED // (2 if shifted else 1)
+    return max(1, min(_UNDER_WAY // (moved or 1), copies // width, 8))
 
 
 def _split(work: int, step: int, tiles: int, resident: int) -> int:
@@ -588,11 +576,16 @@ def _split(work: int, step: int, tiles: int, resident: int) -> int:
 _MOST_STAGED = 1024  # bytes of a row
 _MOST_VECTORS = 6  # that a thread brings in
 _LEAST_STAGED = 2  # bytes of elements that are read one by one: banks serve words
+# Bytes under way with which lanes read rows as they are faster than staged, where few elements are
+# beside vectors. H200: rows of 333 float16 64 and 88 µs, of 100 int8 38 and 43, of 201 float32 65
+# and 70; of 63 float32 and 70 float16, with 16 and 20 bytes, 86 and 67, 82 and 67.
+_BUSY_BYTES = 24
 
 
 def _staged(
-    geometry: Geometry, outer: Loop, reduction: Loop, wide: bool, multiprocessors: int
-) -> StagedRowSchedule | None:
+    geometry: Geometry, outer: Loop, reduction: Loop, wide: bool, multiprocessors: int,
+    plain: RowSchedule,
+) -> StagedRowSchedule | None:  # fmt: skip
     operands, length = geometry.operands, reduction.shape[-1]
     if len(outer.shape) != 1 or len(reduction.shape) != 1 or length < 2:
         return None
@@ -614,6 +607,10 @@ def _staged(
         or geometry.outputs * bytes_of_row < multiprocessors * _BLOCK * VECTOR_BYTES
         or len(dense) < len(_dense(operands, [row[-1] for row in reduction.strides]))
     ):
+        return None
+    is_aligned = all(access.kind != "shifted" for access in plain.accesses)
+    is_filled = not plain.peeled or plain.width <= 2 * plain.lanes
+    if is_aligned and is_filled and plain.unroll * plain.width * most >= _BUSY_BYTES:
         return None
     best: tuple[float, int, int] | None = None
     width = max(1, WORD_BYTES // most)
@@ -715,6 +712,7 @@ _STRETCH = 512
 _TOTALS_BYTES = 32768  # shared memory of a block's totals
 _SHORTEST_STRETCH = 128
 _FEW_ROWS = 64
+_FEW_THREADS = 1024  # of a multiprocessor
 # Partial results of a tile. Of (262144, 128) with 32 bytes for each of 391 blocks a reduction took
 # 74 µs on an H200; with a quarter of the columns, and of the blocks, it takes 40.
 _COMBINED_BYTES = 1 << 17
@@ -818,13 +816,6 @@ def _near(geometry: Geometry, outer: Loop) -> int:
     return found
 
 
-def _column_threads(under_way: int) -> int:
-    """Return how many threads of a multiprocessor keep the memory busy, each with so many bytes
-    under way; more would leave them too few registers.
-    """
-    return 1024 if under_way >= _UNDER_WAY else 1536
-
-
 def _columns(
     geometry: Geometry,
     outer: Loop,
@@ -845,7 +836,8 @@ def _columns(
     vectors = inner * math.prod(outer.shape[:-1])
     most = _STACKED
     if stacked is None:
-        most = _most_under_way(geometry, width, reduction, [row[-1] for row in outer.strides])
+        steps = [row[-1] for row in outer.strides]
+        most = _most_under_way(geometry, width, reduction, steps, shifted)
     resident = multiprocessors * _RESIDENT
     moved = width * max((o.itemsize for o in geometry.operands if not o.written), default=1)
     # A block reads half a kilobyte of a row in one piece, or all of it.
@@ -868,7 +860,10 @@ def _columns(
         apart = width * max((abs(row[-1]) for o, row in read if not o.written), default=0)
         while True:
             below = max(1, capacity // lanes)
-            held = _column_threads(most * moved) // (-(-below * lanes // WARP) * WARP)
+            # More threads than 1024 would leave too few registers to many bytes under way and to
+            # larger totals: three blocks of 512 would be one wave and a half.
+            is_light = most * moved < _UNDER_WAY and accumulator <= WORD_BYTES
+            held = (1536 if is_light else 1024) // (-(-below * lanes // WARP) * WARP)
             split = _split(length, below * most, tiles, multiprocessors * held)
             half = next(n for n in _LANES_ACROSS if 2 * n >= lanes)
             is_least = rows > 1 or half * apart < min(_SHORTEST_STRETCH, inner * apart // 2)
@@ -876,6 +871,9 @@ def _columns(
             if is_few or is_least or half == lanes:
                 break
             lanes, tiles = half, -(-vectors // half)
+    elif tiles * _BLOCK < multiprocessors * _FEW_THREADS and length > 8 * most * below:
+        # Few blocks: larger ones have more bytes under way.
+        below = min(2 * below, max(below, _TOTALS_BYTES // (accumulator * width * lanes)))
     block = below * lanes
     unroll = most if stacked is not None else _unroll(-(-length // (below * split)), most)
     spread = False
@@ -885,21 +883,14 @@ def _columns(
         spread, width = wanted > 1, max(1, wanted)
     tiles = -(-vectors // (lanes * (width if spread else 1)))
     wide = wide or any(abs(row[-1]) * width > INT32_MAX for row in outer.strides)
+    are_whole = outer.shape[-1] % width == 0 if shifted else None
+    single = [spread or (operand.written and rows > 1) for operand in geometry.operands]
     accesses = tuple(
-        _access(
-            operand,
-            outer.strides[k][-1],
-            1 if spread or (operand.written and rows > 1) else width,
-            (*outer.strides[k][:-1], *reduction.strides[k]),
+        _access(operand, (*r, *o), 1 if one else width, are_whole)
+        for operand, o, r, one in zip(
+            geometry.operands, outer.strides, reduction.strides, single, strict=True
         )
-        for k, operand in enumerate(geometry.operands)
     )
-    if shifted:
-        accesses = _begun_anywhere(
-            accesses, geometry.operands,
-            [(*r, *o) for o, r in zip(outer.strides, reduction.strides, strict=True)], width,
-            outer.shape[-1] % width == 0,
-        )  # fmt: skip
     for k in stacked or ():
         access = Access("along", geometry.operands[k].itemsize)
         accesses = (*accesses[:k], access, *accesses[k + 1 :])
@@ -908,6 +899,7 @@ def _columns(
         wide_index=wide, block=block, width=width, spread=spread,
         overlapped=shifted and outer.shape[-1] % width != 0, stacked=stacked is not None,
         folded=rows, unroll=unroll, lanes=lanes,
+        merged=min(4, 1 << (-(-split // below) - 1).bit_length()),
         no_remainder=vectors % (lanes * (width if spread else 1)) == 0, vectors=vectors,
         length=length,
     )  # fmt: skip

@@ -136,7 +136,7 @@ CUDA = {
         ARGMAX, (make("f4", (64, 10**6)),), ("long long index;", "_type_reduce("), {"axis": 1},
     ),
     "welford": Text(
-        WELFORD, (make("f4", (10**6, 64)),), ("moments", "merged", "false>"), {"axis": 0}
+        WELFORD, (make("f4", (10**6, 64)),), ("moments", "merged", "kerneltk::total<"), {"axis": 0}
     ),
     "indices": Text(
         INDICES,

@@ -109,15 +109,15 @@ def test_float32_in_c_order(shape: Shape, axes: Shape, wanted: tuple[Any, ...]) 
 def test_schedules() -> None:
     planned: list[tuple[Any, str]] = [
         # Packs are sixteen bytes; a thread holds few bytes of totals.
-        (plan((2**26,), (0,), dtype="i1"), "rows 16 2 512 512 528: row 16"),
+        (plan((2**26,), (0,), dtype="i1"), "rows 16 4 512 512 528: row 16"),
         (plan((2**26,), (0,), dtype="f2"), "rows 8 4 512 512 528: row 16"),
         (plan((2**26,), (0,), dtype="f8"), "rows 2 4 512 512 528: row 16"),
         (plan((2**26,), (0,), dtype="c16"), "rows 1 4 512 512 528: strided 16"),
-        (plan((1024, 4096), (0,), dtype="i1"), "columns 8 4 64 512 32: row 8"),
+        (plan((1024, 4096), (0,), dtype="i1"), "columns 8 8 64 512 16: row 8"),
         (plan((1024, 4096), (0,), dtype="i1", accumulator=8), "columns 4 8 128 512 32: row 4"),
-        (plan((1024, 4096), (0,), dtype="i1", accumulator=24), "columns 2 6 64 512 12: row 2"),
+        (plan((1024, 4096), (0,), dtype="i1", accumulator=24), "columns 2 8 128 512 16: row 2"),
         (plan((1024, 4096), (0,), dtype="i1", accumulator=128),
-         "columns 1 8 128 256 24: strided 1"),
+         "columns 1 8 128 256 16: strided 1"),
         (plan((1024, 4096), (0,), dtype="f8"), "columns 2 4 32 512 4: row 16"),
         (plan((1024, 4096), (0,), dtype="c16"), "columns 1 4 32 512 2: strided 16"),
         # The order in memory decides, and not the axis; of inputs that which moves most bytes.
@@ -133,9 +133,12 @@ def test_schedules() -> None:
               make("i1", (10**6, 32), strides=(1, 0))),
          "rows 4 1 8 256 1 peeled: row 16, broadcast 1"),
         # Tiles whose partial results are many are narrow.
-        (plan((2**18, 128), (0,), dtype="f2", accumulator=32), "columns 2 8 32 512 198: row 4"),
+        (plan((2**18, 128), (0,), dtype="f2", accumulator=32), "columns 2 8 32 512 132: row 4"),
         (plan((2**18, 128), (0,), dtype="f2", accumulator=8), "columns 4 8 16 512 132: row 8"),
-        (plan((2**18, 50), (0,), dtype="f2", accumulator=32), "columns 2 8 14 504 198: row 4"),
+        (plan((2**18, 50), (0,), dtype="f2", accumulator=32), "columns 2 8 14 504 132: row 4"),
+        # Few tiles without partial results have large blocks.
+        (plan((512, 2**16), (0,), dtype="f2"), "columns 8 4 32 512 1: row 16"),
+        (plan((512, 2**20), (0,), dtype="f2"), "columns 8 4 32 256 1: row 16"),
         # Rows that begin within packs are peeled; two that differ in that have none in common.
         (plan((1000, 1001), (1,)), "rows 4 1 256 256 1 peeled: row 16"),
         (plan((1000, 1000), (1,), make("f4", (1000, 1000), offset=4)),
@@ -148,7 +151,7 @@ def test_schedules() -> None:
         (plan((500, 1024), (0,)), "columns 4 4 32 512 8: row 16"),
         (plan((500, 1022), (0,)), "columns 2 8 64 512 8: row 8"),
         (plan((500, 1023), (0,)), "columns 1 8 128 512 16: strided 4"),
-        (plan((500, 1024), (0,), dtype="i1"), "columns 8 4 64 512 16: row 8"),
+        (plan((500, 1024), (0,), dtype="i1"), "columns 8 8 64 512 8: row 8"),
         (plan((500, 1001), (0,), dtype="i1"), "columns 8 4 64 512 16 overlapped: shifted 1"),
         (plan((500, 1004), (0,), dtype="i1"), "columns 4 8 128 512 16: row 4"),
         (plan((500, 1002), (0,), dtype="i1"), "columns 8 4 64 512 16 overlapped: shifted 1"),
@@ -216,10 +219,14 @@ def test_schedules() -> None:
          "rows 1 1 8 256 1 rows 8: strided 1"),
         (plan((10**6, 7), (1,), make("f2", (10**6, 7), offset=2)),
          "rows 1 1 8 256 1 rows 8: strided 2"),
-        # Staged rows are read in words; few elements of short rows are beside their vectors.
-        (plan((10**6, 100), (1,), dtype="i1"), "staged 4 1 4 256 1 rows 3: staged 5"),
+        # Rows are staged, in words, where loads of them as they are do not suffice; few elements of short rows are beside their vectors.
+        (plan((10**6, 100), (1,), dtype="i1"), "rows 4 7 4 256 1: row 4"),
         (plan((10**6, 51), (1,), dtype="f2"), "staged 1 1 4 256 1 rows 3: staged 5"),
-        (plan((10**6, 50), (1,), dtype="f2"), "staged 2 1 4 256 1 rows 3: staged 5"),
+        (plan((10**6, 50), (1,), dtype="f2"), "rows 2 7 4 256 1: row 4"),
+        (plan((10**6, 300), (1,), dtype="i1"), "staged 4 1 4 256 1: staged 5"),
+        (plan((10**6, 70), (1,), dtype="f2"), "staged 2 1 2 256 1: staged 5"),
+        (plan((10**6, 333), (1,), dtype="f2"), "rows 8 3 16 256 1 peeled: row 16"),
+        (plan((10**6, 201), (1,)), "rows 4 4 8 256 1 peeled: row 16"),
         (plan((10**6, 50), (1,), make("i1", (10**6, 50), strides=(53, 1))),
          "rows 16 1 4 256 1 rows 2 partial: shifted 1"),
         (plan((10**6, 127), (1,), make("i1", (10**6, 127), strides=(129, 1))),
@@ -233,7 +240,7 @@ def test_schedules() -> None:
         # Short rows of outputs are several in whole vectors.
         (plan((10**5, 7), (0,), dtype="f2"), "columns 8 4 7 511 43 folded 8: row 16"),
         (plan((10**5, 50), (0,), dtype="f2"), "columns 8 3 25 500 264 folded 4: row 16"),
-        (plan((10**5, 12), (0,), dtype="i1"), "columns 8 4 3 510 74 folded 2: row 8"),
+        (plan((10**5, 12), (0,), dtype="i1"), "columns 8 8 3 510 37 folded 2: row 8"),
         (plan((1300, 6), (0,), dtype="i1"), "columns 8 4 3 255 1 folded 4: row 8"),
         (plan((20, 1300, 6), (1,), dtype="i1"), "columns 8 4 3 255 1 folded 4: row 8"),
         (plan((10**5, 7), (0,)), "columns 1 8 7 511 172: strided 4"),

@@ -25,23 +25,9 @@ __device__ __forceinline__ unsigned int as_word(int value) {
     return value;
 }
 
-// What was reduced so far. With an identity there is always a value.
-template <class A, bool HAS_IDENTITY>
-struct total {
-    A value;
-
-    __device__ __forceinline__ A kt_get() const { return value; }
-    template <class Reduce>
-    __device__ __forceinline__ void kt_add(const Reduce& reduce, const A& x) {
-        value = reduce(value, x);
-    }
-    template <class Reduce>
-    __device__ __forceinline__ void kt_merge(const Reduce& reduce, const total& other) {
-        value = reduce(value, other.value);
-    }
-};
+// What was reduced so far, where there is no identity: maybe nothing.
 template <class A>
-struct total<A, false> {
+struct total {
     slot<A> held;
     bool any = false;
 
@@ -78,22 +64,22 @@ template <class T>
 constexpr bool is_one_word = (sizeof(T) == 4 || sizeof(T) == 8) && alignof(T) == sizeof(T);
 
 // Reduces over groups of LANES neighbouring lanes, a power of two; the first has the total.
-template <int LANES, class Reduce, class T>
-__device__ __forceinline__ void reduce_lanes(const Reduce& reduce, T& own) {
+template <int LANES, class Merge, class T>
+__device__ __forceinline__ void reduce_lanes(const Merge& merge, T& own) {
 #pragma unroll
     for (int distance = LANES / 2; distance > 0; distance /= 2) {
         if constexpr (is_one_word<T>) {
             using word = word_of<sizeof(T)>;
             const word there =
                 __shfl_down_sync(0xffffffffu, __builtin_bit_cast(word, own), distance, LANES);
-            own.kt_merge(reduce, __builtin_bit_cast(T, there));
+            own = merge(own, __builtin_bit_cast(T, there));
         } else {
             words<T> here, there;
             here.value = own;
 #pragma unroll
             for (int k = 0; k < words<T>::count; ++k)
                 there.word[k] = __shfl_down_sync(0xffffffffu, here.word[k], distance, LANES);
-            own.kt_merge(reduce, there.value);
+            own = merge(own, there.value);
         }
     }
 }

@@ -26,7 +26,7 @@ static_assert(sizeof(_type_reduce) <= 128, "the totals may take 128 bytes at mos
 #line 9999 "out_params"
 static_assert(__is_trivially_copyable(_type_reduce) && alignof(_type_reduce) <= 16, "on a GPU the totals must be trivially copyable, and aligned to 16 bytes at most");
 #line 29 "generated code"
-using _kt_total = kerneltk::total<_type_reduce, true>;
+using _kt_total = _type_reduce;
 extern "C" __global__ void __launch_bounds__(256)
 total(const __grid_constant__ _kt_arguments _kt_a) {
     T* const _kt_p_x = _kt_a._kt_p_x;
@@ -79,7 +79,7 @@ y = a
     const _kt_index _kt_first = 0, _kt_last = _kt_work;
     struct alignas(kerneltk::alignment_of<sizeof(_kt_total) * 4, alignof(_kt_total)>) _kt_totals {
         _kt_total of[4];
-    } _kt_t = {{_kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, }};
+    } _kt_t = {{_kt_identity(), _kt_identity(), _kt_identity(), _kt_identity(), }};
 #pragma unroll 1
     for (_kt_index _kt_r = _kt_first + _kt_y; _kt_r < _kt_last; _kt_r += 4) {
         alignas(16) T _kt_x_x[4][4];
@@ -94,7 +94,7 @@ y = a
         for (int _kt_u = 0; _kt_u < 4; ++_kt_u) {
             if (_kt_u == 0 || _kt_r + _kt_u * 1 < _kt_last) {
 #pragma unroll
-            for (int _kt_v = 0; _kt_v < 4; ++_kt_v) _kt_t.of[_kt_v].kt_add(_kt_reduce, _kt_map(0, 0, _kt_x_x[_kt_u][_kt_v]));
+            for (int _kt_v = 0; _kt_v < 4; ++_kt_v) _kt_t.of[_kt_v] = _kt_reduce(_kt_t.of[_kt_v], _kt_map(0, 0, _kt_x_x[_kt_u][_kt_v]));
             }
         }
     }
@@ -103,7 +103,7 @@ y = a
         T* const _kt_q_y = kerneltk::advance(_kt_p_y, _kt_c0 * _kt_a._kt_k_y[0] * 4);
         alignas(16) T _kt_z_y[4];
 #pragma unroll
-            for (int _kt_v = 0; _kt_v < 4; ++_kt_v) _kt_post(_kt_t.of[_kt_v].kt_get(), 0, _kt_z_y[_kt_v]);
+            for (int _kt_v = 0; _kt_v < 4; ++_kt_v) _kt_post(_kt_t.of[_kt_v], 0, _kt_z_y[_kt_v]);
         kerneltk::copy<16, sizeof(_kt_z_y)>(_kt_q_y, _kt_z_y);
     }
 }

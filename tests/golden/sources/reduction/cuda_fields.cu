@@ -39,7 +39,7 @@ static_assert(sizeof(_type_reduce) <= 128, "the totals may take 128 bytes at mos
 #line 9999 "reduce_type"
 static_assert(__is_trivially_copyable(_type_reduce) && alignof(_type_reduce) <= 16, "on a GPU the totals must be trivially copyable, and aligned to 16 bytes at most");
 #line 42 "generated code"
-using _kt_total = kerneltk::total<_type_reduce, false>;
+using _kt_total = kerneltk::total<_type_reduce>;
 extern "C" __global__ void __launch_bounds__(256)
 argmax(const __grid_constant__ _kt_arguments _kt_a) {
     T* const _kt_p_x = _kt_a._kt_p_x;
@@ -69,6 +69,10 @@ y = a.value;
 k = a.index
         ;
 #line 72 "generated code"
+    };
+    const auto _kt_merge = [&](_kt_total a, const _kt_total& b) {
+        a.kt_merge(_kt_reduce, b);
+        return a;
     };
     const unsigned int _kt_split = gridDim.y, _kt_part = blockIdx.y;
     unsigned int* const _kt_counter = reinterpret_cast<unsigned int*>(_kt_a._kt_scratch) + blockIdx.x;
@@ -114,12 +118,12 @@ k = a.index
     _kt_total* const _kt_shared = reinterpret_cast<_kt_total*>(_kt_memory);
 #pragma unroll 1
     for (bool _kt_is_last = false;; _kt_is_last = true) {
-        kerneltk::reduce_lanes<32>(_kt_reduce, _kt_t);
+        kerneltk::reduce_lanes<32>(_kt_merge, _kt_t);
         if (threadIdx.x % 32 == 0) _kt_shared[threadIdx.x / 32] = _kt_t;
         __syncthreads();
         if (threadIdx.x < 32) {
             _kt_t = _kt_shared[threadIdx.x % 8];
-            kerneltk::reduce_lanes<8>(_kt_reduce, _kt_t);
+            kerneltk::reduce_lanes<8>(_kt_merge, _kt_t);
         }
         if (_kt_is_last) break;
         auto* const _kt_slot = reinterpret_cast<kerneltk::published<_kt_total>*>(_kt_a._kt_scratch + 65536) + blockIdx.x * _kt_split;
@@ -127,14 +131,10 @@ k = a.index
         if (!kerneltk::is_last_block(_kt_counter, _kt_split)) return;
         _kt_t = _kt_total();
 #pragma unroll 1
-        for (unsigned int _kt_k = threadIdx.x; _kt_k < _kt_split; _kt_k += 1024) {
-            kerneltk::words<_kt_total> _kt_other[4];
-#pragma unroll
-            for (int _kt_u = 0; _kt_u < 4; ++_kt_u)
-                kerneltk::read_published(_kt_other[_kt_u], _kt_slot + (_kt_k + _kt_u * 256 < _kt_split ? _kt_k + _kt_u * 256 : _kt_k));
-#pragma unroll
-            for (int _kt_u = 0; _kt_u < 4; ++_kt_u)
-                if (_kt_u == 0 || _kt_k + _kt_u * 256 < _kt_split) _kt_t.kt_merge(_kt_reduce, _kt_other[_kt_u].value);
+        for (unsigned int _kt_k = threadIdx.x; _kt_k < _kt_split; _kt_k += 256) {
+            kerneltk::words<_kt_total> _kt_other;
+            kerneltk::read_published(_kt_other, _kt_slot + _kt_k);
+            _kt_t = _kt_merge(_kt_t, _kt_other.value);
         }
     }
     if (threadIdx.x == 0) {

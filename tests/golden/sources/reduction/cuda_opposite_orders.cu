@@ -30,7 +30,7 @@ static_assert(sizeof(_type_reduce) <= 128, "the totals may take 128 bytes at mos
 #line 9999 "out_params"
 static_assert(__is_trivially_copyable(_type_reduce) && alignof(_type_reduce) <= 16, "on a GPU the totals must be trivially copyable, and aligned to 16 bytes at most");
 #line 33 "generated code"
-using _kt_total = kerneltk::total<_type_reduce, true>;
+using _kt_total = _type_reduce;
 extern "C" __global__ void __launch_bounds__(512)
 scaled_total(const __grid_constant__ _kt_arguments _kt_a) {
     const float c = _kt_a.c;
@@ -92,7 +92,7 @@ y += a; // on top\
     const _kt_index _kt_first = static_cast<_kt_index>(_kt_part) * 128, _kt_last = _kt_work;
     struct alignas(kerneltk::alignment_of<sizeof(_kt_total) * 4, alignof(_kt_total)>) _kt_totals {
         _kt_total of[4];
-    } _kt_t = {{_kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, }};
+    } _kt_t = {{_kt_identity(), _kt_identity(), _kt_identity(), _kt_identity(), }};
 #pragma unroll 1
     for (_kt_index _kt_r = _kt_first + _kt_y * 8; _kt_r < _kt_last; _kt_r += static_cast<_kt_index>(_kt_split) * 128) {
         alignas(16) T _kt_x_x[8][4];
@@ -128,12 +128,13 @@ y += a; // on top\
         for (int _kt_u = 0; _kt_u < 8; ++_kt_u) {
             if (_kt_u == 0 || _kt_r + _kt_u * 1 < _kt_last) {
 #pragma unroll
-            for (int _kt_v = 0; _kt_v < 4; ++_kt_v) if (kerneltk::get(&_kt_x__kt_where[_kt_v][_kt_u])) _kt_t.of[_kt_v].kt_add(_kt_reduce, _kt_map(0, 0, _kt_x_x[_kt_u][_kt_v]));
+            for (int _kt_v = 0; _kt_v < 4; ++_kt_v) if (kerneltk::get(&_kt_x__kt_where[_kt_v][_kt_u])) _kt_t.of[_kt_v] = _kt_reduce(_kt_t.of[_kt_v], _kt_map(0, 0, _kt_x_x[_kt_u][_kt_v]));
             }
         }
     }
     alignas(16) __shared__ char _kt_memory[sizeof(_kt_totals) * 512];
     _kt_totals* const _kt_shared = reinterpret_cast<_kt_totals*>(_kt_memory);
+    _kt_total* const _kt_flat = reinterpret_cast<_kt_total*>(_kt_memory);
 #pragma unroll 1
     for (bool _kt_is_last = false;; _kt_is_last = true) {
         _kt_shared[threadIdx.x] = _kt_t;
@@ -141,32 +142,30 @@ y += a; // on top\
 #pragma unroll 1
         for (int _kt_left = 16; _kt_left > 1;) {
             const int _kt_half = (_kt_left + 1) / 2;
-            if (_kt_y + _kt_half < _kt_left) {
-                const _kt_totals& _kt_other = _kt_shared[threadIdx.x + _kt_half * 32];
-#pragma unroll
-            for (int _kt_v = 0; _kt_v < 4; ++_kt_v) _kt_t.of[_kt_v].kt_merge(_kt_reduce, _kt_other.of[_kt_v]);
-                _kt_shared[threadIdx.x] = _kt_t;
-            }
+#pragma unroll 1
+            for (int _kt_k = threadIdx.x; _kt_k < (_kt_left - _kt_half) * 128; _kt_k += 512)
+                _kt_flat[_kt_k] = _kt_reduce(_kt_flat[_kt_k], _kt_flat[_kt_half * 128 + _kt_k]);
             _kt_left = _kt_half;
             __syncthreads();
         }
+        _kt_t = _kt_shared[threadIdx.x];
         if (_kt_is_last) break;
         auto* const _kt_slot = reinterpret_cast<kerneltk::published<_kt_totals>*>(_kt_a._kt_scratch + 65536) + blockIdx.x * 32 + _kt_x;
         const unsigned int _kt_step = gridDim.x * 32;
         if (_kt_y == 0) kerneltk::publish(_kt_slot + _kt_part * _kt_step, _kt_t);
         if (!kerneltk::is_last_block(_kt_counter, _kt_split)) return;
-        _kt_t = {{_kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, }};
+        _kt_t = {{_kt_identity(), _kt_identity(), _kt_identity(), _kt_identity(), }};
 #pragma unroll 1
-        for (unsigned int _kt_k = _kt_y; _kt_k < _kt_split; _kt_k += 64) {
-            kerneltk::words<_kt_totals> _kt_other[4];
+        for (unsigned int _kt_k = _kt_y; _kt_k < _kt_split; _kt_k += 16) {
+            kerneltk::words<_kt_totals> _kt_other[1];
 #pragma unroll
-            for (int _kt_u = 0; _kt_u < 4; ++_kt_u)
-                kerneltk::read_published(_kt_other[_kt_u], _kt_slot + (_kt_k + _kt_u * 16 < _kt_split ? _kt_k + _kt_u * 16 : _kt_k) * _kt_step);
+            for (int _kt_u = 0; _kt_u < 1; ++_kt_u)
+                kerneltk::read_published(_kt_other[_kt_u], _kt_slot + (_kt_k) * _kt_step);
 #pragma unroll
-            for (int _kt_u = 0; _kt_u < 4; ++_kt_u) {
-                if (_kt_u == 0 || _kt_k + _kt_u * 16 < _kt_split) {
+            for (int _kt_u = 0; _kt_u < 1; ++_kt_u) {
+                {
 #pragma unroll
-            for (int _kt_v = 0; _kt_v < 4; ++_kt_v) _kt_t.of[_kt_v].kt_merge(_kt_reduce, _kt_other[_kt_u].value.of[_kt_v]);
+            for (int _kt_v = 0; _kt_v < 4; ++_kt_v) _kt_t.of[_kt_v] = _kt_reduce(_kt_t.of[_kt_v], _kt_other[_kt_u].value.of[_kt_v]);
                 }
             }
         }
@@ -177,7 +176,7 @@ y += a; // on top\
         alignas(16) T _kt_z_y[4];
         kerneltk::copy<16, sizeof(_kt_z_y)>(_kt_z_y, _kt_q_y);
 #pragma unroll
-            for (int _kt_v = 0; _kt_v < 4; ++_kt_v) _kt_post(_kt_t.of[_kt_v].kt_get(), 0, _kt_z_y[_kt_v]);
+            for (int _kt_v = 0; _kt_v < 4; ++_kt_v) _kt_post(_kt_t.of[_kt_v], 0, _kt_z_y[_kt_v]);
         kerneltk::copy<16, sizeof(_kt_z_y)>(_kt_q_y, _kt_z_y);
     }
 }

@@ -27,7 +27,7 @@ static_assert(sizeof(_type_reduce) <= 128, "the totals may take 128 bytes at mos
 #line 9999 "out_params"
 static_assert(__is_trivially_copyable(_type_reduce) && alignof(_type_reduce) <= 16, "on a GPU the totals must be trivially copyable, and aligned to 16 bytes at most");
 #line 30 "generated code"
-using _kt_total = kerneltk::total<_type_reduce, true>;
+using _kt_total = _type_reduce;
 extern "C" __global__ void __launch_bounds__(256)
 total(const __grid_constant__ _kt_arguments _kt_a) {
     T* const _kt_p_x = _kt_a._kt_p_x;
@@ -87,10 +87,10 @@ const _kt_index _kt_output = (static_cast<_kt_index>(blockIdx.x) * 256 + threadI
         alignas(16) T _kt_z_y[8];
 #pragma unroll
         for (int _kt_m = 0; _kt_m < 8; ++_kt_m) {
-            _kt_total _kt_t = _kt_total{_kt_identity()};
+            _kt_total _kt_t = _kt_identity();
 #pragma unroll
-            for (int _kt_v = _kt_m * 7; _kt_v < _kt_m * 7 + 7; ++_kt_v) _kt_t.kt_add(_kt_reduce, _kt_map(0, 0, _kt_x_x[_kt_v]));
-            _kt_post(_kt_t.kt_get(), 0, _kt_z_y[_kt_m]);
+            for (int _kt_v = _kt_m * 7; _kt_v < _kt_m * 7 + 7; ++_kt_v) _kt_t = _kt_reduce(_kt_t, _kt_map(0, 0, _kt_x_x[_kt_v]));
+            _kt_post(_kt_t, 0, _kt_z_y[_kt_m]);
         }
         kerneltk::copy<16, sizeof(_kt_z_y)>(_kt_p_y + _kt_output, _kt_z_y);
     }

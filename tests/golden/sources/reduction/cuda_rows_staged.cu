@@ -26,7 +26,7 @@ static_assert(sizeof(_type_reduce) <= 128, "the totals may take 128 bytes at mos
 #line 9999 "out_params"
 static_assert(__is_trivially_copyable(_type_reduce) && alignof(_type_reduce) <= 16, "on a GPU the totals must be trivially copyable, and aligned to 16 bytes at most");
 #line 29 "generated code"
-using _kt_total = kerneltk::total<_type_reduce, true>;
+using _kt_total = _type_reduce;
 extern "C" __global__ void __launch_bounds__(256)
 total(const __grid_constant__ _kt_arguments _kt_a) {
     T* const _kt_p_x = _kt_a._kt_p_x;
@@ -89,21 +89,21 @@ y = a
 #pragma unroll 1
     for (int _kt_m = threadIdx.x / 2; _kt_m < 128; _kt_m += 128) {
         const _kt_index _kt_c0 = _kt_first + _kt_m;
-        _kt_total _kt_t = _kt_total{_kt_identity()};
+        _kt_total _kt_t = _kt_identity();
         if (_kt_c0 < _kt_outputs) {
 #pragma unroll 4
             for (_kt_index _kt_e = _kt_lane; _kt_e < _kt_length; _kt_e += 2) {
                 alignas(16) T _kt_x_x[1];
                 _kt_x_x[0] = reinterpret_cast<const T*>(_kt_s_x)[_kt_m * _kt_length + _kt_e];
 #pragma unroll
-                for (int _kt_v = 0; _kt_v < 1; ++_kt_v) { _kt_t.kt_add(_kt_reduce, _kt_map(0, 0, _kt_x_x[0])); }
+                for (int _kt_v = 0; _kt_v < 1; ++_kt_v) { _kt_t = _kt_reduce(_kt_t, _kt_map(0, 0, _kt_x_x[0])); }
             }
         }
         kerneltk::reduce_lanes<2>(_kt_reduce, _kt_t);
         if (_kt_c0 < _kt_outputs && _kt_lane == 0) {
             T* const _kt_q_y = kerneltk::advance(_kt_p_y, _kt_c0 * _kt_a._kt_k_y[0]);
             T _kt_y_y;
-            _kt_post(_kt_t.kt_get(), 0, _kt_y_y);
+            _kt_post(_kt_t, 0, _kt_y_y);
             *(_kt_q_y) = _kt_y_y;
         }
     }

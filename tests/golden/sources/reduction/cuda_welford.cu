@@ -43,7 +43,7 @@ static_assert(sizeof(_type_reduce) <= 128, "the totals may take 128 bytes at mos
 #line 9999 "reduce_type"
 static_assert(__is_trivially_copyable(_type_reduce) && alignof(_type_reduce) <= 16, "on a GPU the totals must be trivially copyable, and aligned to 16 bytes at most");
 #line 46 "generated code"
-using _kt_total = kerneltk::total<_type_reduce, false>;
+using _kt_total = kerneltk::total<_type_reduce>;
 extern "C" __global__ void __launch_bounds__(224)
 welford(const __grid_constant__ _kt_arguments _kt_a) {
     T* const _kt_p_x = _kt_a._kt_p_x;
@@ -72,6 +72,10 @@ merged(a, b)
 m = a.mean; s = sqrt(a.squares / a.count);
         ;
 #line 75 "generated code"
+    };
+    const auto _kt_merge = [&](_kt_total a, const _kt_total& b) {
+        a.kt_merge(_kt_reduce, b);
+        return a;
     };
     const unsigned int _kt_split = gridDim.y, _kt_part = blockIdx.y;
     unsigned int* const _kt_counter = reinterpret_cast<unsigned int*>(_kt_a._kt_scratch) + blockIdx.x;
@@ -110,6 +114,7 @@ m = a.mean; s = sqrt(a.squares / a.count);
     }
     alignas(16) __shared__ char _kt_memory[sizeof(_kt_totals) * 224];
     _kt_totals* const _kt_shared = reinterpret_cast<_kt_totals*>(_kt_memory);
+    _kt_total* const _kt_flat = reinterpret_cast<_kt_total*>(_kt_memory);
 #pragma unroll 1
     for (bool _kt_is_last = false;; _kt_is_last = true) {
         _kt_shared[threadIdx.x] = _kt_t;
@@ -117,15 +122,13 @@ m = a.mean; s = sqrt(a.squares / a.count);
 #pragma unroll 1
         for (int _kt_left = 7; _kt_left > 1;) {
             const int _kt_half = (_kt_left + 1) / 2;
-            if (_kt_y + _kt_half < _kt_left) {
-                const _kt_totals& _kt_other = _kt_shared[threadIdx.x + _kt_half * 32];
-#pragma unroll
-            for (int _kt_v = 0; _kt_v < 1; ++_kt_v) _kt_t.of[_kt_v].kt_merge(_kt_reduce, _kt_other.of[_kt_v]);
-                _kt_shared[threadIdx.x] = _kt_t;
-            }
+#pragma unroll 1
+            for (int _kt_k = threadIdx.x; _kt_k < (_kt_left - _kt_half) * 32; _kt_k += 224)
+                _kt_flat[_kt_k] = _kt_merge(_kt_flat[_kt_k], _kt_flat[_kt_half * 32 + _kt_k]);
             _kt_left = _kt_half;
             __syncthreads();
         }
+        _kt_t = _kt_shared[threadIdx.x];
         if (_kt_is_last) break;
         auto* const _kt_slot = reinterpret_cast<kerneltk::published<_kt_totals>*>(_kt_a._kt_scratch + 65536) + blockIdx.x * 32 + _kt_x;
         const unsigned int _kt_step = gridDim.x * 32;
@@ -142,7 +145,7 @@ m = a.mean; s = sqrt(a.squares / a.count);
             for (int _kt_u = 0; _kt_u < 4; ++_kt_u) {
                 if (_kt_u == 0 || _kt_k + _kt_u * 7 < _kt_split) {
 #pragma unroll
-            for (int _kt_v = 0; _kt_v < 1; ++_kt_v) _kt_t.of[_kt_v].kt_merge(_kt_reduce, _kt_other[_kt_u].value.of[_kt_v]);
+            for (int _kt_v = 0; _kt_v < 1; ++_kt_v) _kt_t.of[_kt_v] = _kt_merge(_kt_t.of[_kt_v], _kt_other[_kt_u].value.of[_kt_v]);
                 }
             }
         }

@@ -26,7 +26,7 @@ static_assert(sizeof(_type_reduce) <= 128, "the totals may take 128 bytes at mos
 #line 9999 "out_params"
 static_assert(__is_trivially_copyable(_type_reduce) && alignof(_type_reduce) <= 16, "on a GPU the totals must be trivially copyable, and aligned to 16 bytes at most");
 #line 29 "generated code"
-using _kt_total = kerneltk::total<unsigned int, true>;
+using _kt_total = unsigned int;
 extern "C" __global__ void __launch_bounds__(512)
 total(const __grid_constant__ _kt_arguments _kt_a) {
     T* const _kt_p_x = _kt_a._kt_p_x;
@@ -74,13 +74,13 @@ y = a
         _kt_b_x = kerneltk::advance(_kt_p_x, _kt_c0 * _kt_a._kt_k_x[0]);
     }
     const _kt_index _kt_work = static_cast<_kt_index>(_kt_a._kt_work);
-    const _kt_index _kt_first = static_cast<_kt_index>(_kt_part) * 1024, _kt_last = _kt_work;
-    _kt_total _kt_t = _kt_total{_kt_identity()};
+    const _kt_index _kt_first = static_cast<_kt_index>(_kt_part) * 2048, _kt_last = _kt_work;
+    _kt_total _kt_t = _kt_identity();
 #pragma unroll 1
-    for (_kt_index _kt_p = _kt_first + _kt_lane; _kt_p < _kt_last; _kt_p += static_cast<_kt_index>(_kt_split) * 1024) {
-        alignas(16) T _kt_x_x[2][16];
+    for (_kt_index _kt_p = _kt_first + _kt_lane; _kt_p < _kt_last; _kt_p += static_cast<_kt_index>(_kt_split) * 2048) {
+        alignas(16) T _kt_x_x[4][16];
 #pragma unroll
-        for (int _kt_u = 0; _kt_u < 2; ++_kt_u) {
+        for (int _kt_u = 0; _kt_u < 4; ++_kt_u) {
             // Beyond the end the first vector is loaded again: a condition would put the loads apart.
             const _kt_index _kt_vector = _kt_p + _kt_u * 512 < _kt_last ? _kt_p + _kt_u * 512 : _kt_p;
             const _kt_index _kt_e0 = _kt_vector;
@@ -90,7 +90,7 @@ y = a
             }
         }
 #pragma unroll
-        for (int _kt_u = 0; _kt_u < 2; ++_kt_u) {
+        for (int _kt_u = 0; _kt_u < 4; ++_kt_u) {
  {
                 // A vector's own total first: fewer roundings follow one another, and there is no condition
                 // between the vectors.
@@ -98,7 +98,7 @@ y = a
                 unsigned int _kt_s = _kt_map(0, 0, _kt_x_x[_kt_u][_kt_0]);
 #pragma unroll
                 for (int _kt_v = 1; _kt_v < 16; ++_kt_v) _kt_s = _kt_reduce(_kt_s, _kt_map(0, 0, _kt_x_x[_kt_u][_kt_v]));
-                if (_kt_u == 0 || _kt_p + _kt_u * 512 < _kt_last) _kt_t.kt_add(_kt_reduce, _kt_s);
+                if (_kt_u == 0 || _kt_p + _kt_u * 512 < _kt_last) _kt_t = _kt_reduce(_kt_t, _kt_s);
             }
         }
     }
@@ -117,23 +117,19 @@ y = a
         auto* const _kt_slot = reinterpret_cast<kerneltk::published<_kt_total>*>(_kt_a._kt_scratch + 65536) + blockIdx.x * _kt_split;
         if (threadIdx.x == 0) kerneltk::publish(_kt_slot + _kt_part, _kt_t);
         if (!kerneltk::is_last_block(_kt_counter, _kt_split)) return;
-        _kt_t = _kt_total{_kt_identity()};
+        _kt_t = _kt_identity();
 #pragma unroll 1
-        for (unsigned int _kt_k = threadIdx.x; _kt_k < _kt_split; _kt_k += 2048) {
-            kerneltk::words<_kt_total> _kt_other[4];
-#pragma unroll
-            for (int _kt_u = 0; _kt_u < 4; ++_kt_u)
-                kerneltk::read_published(_kt_other[_kt_u], _kt_slot + (_kt_k + _kt_u * 512 < _kt_split ? _kt_k + _kt_u * 512 : _kt_k));
-#pragma unroll
-            for (int _kt_u = 0; _kt_u < 4; ++_kt_u)
-                if (_kt_u == 0 || _kt_k + _kt_u * 512 < _kt_split) _kt_t.kt_merge(_kt_reduce, _kt_other[_kt_u].value);
+        for (unsigned int _kt_k = threadIdx.x; _kt_k < _kt_split; _kt_k += 512) {
+            kerneltk::words<_kt_total> _kt_other;
+            kerneltk::read_published(_kt_other, _kt_slot + _kt_k);
+            _kt_t = _kt_reduce(_kt_t, _kt_other.value);
         }
     }
     if (threadIdx.x == 0) {
         const _kt_index _kt_c0 = static_cast<_kt_index>(blockIdx.x);
             T* const _kt_q_y = kerneltk::advance(_kt_p_y, _kt_c0 * _kt_a._kt_k_y[0]);
             T _kt_y_y;
-            _kt_post(_kt_t.kt_get(), 0, _kt_y_y);
+            _kt_post(_kt_t, 0, _kt_y_y);
             *(_kt_q_y) = _kt_y_y;
     }
 }
