@@ -496,12 +496,26 @@ def _sorted(name: str) -> Any:
     return run
 
 
+def _parted(name: str) -> Any:
+    def run(a: Any, kth: Any, axis: Any = -1) -> Any:
+        array = as_array(trace_of(a), a)
+        if axis is None:
+            array, axis = _ravel(array), 0
+        dtype = array.dtype if name == "partition" else np.dtype(np.intp)
+        at = tuple(map(int, kth)) if isinstance(kth, tuple | list) else int(kth)
+        return called(array.trace, name, [array], array.extents, dtype, kth=at,
+                      axis=array.axis(axis))  # fmt: skip
+
+    return run
+
+
 _ACCUMULATED = (np.add, np.multiply, np.maximum, np.minimum)
 PRODUCTS: dict[str, Any] = {
     "matmul": matmul, "dot": _dot, "inner": _inner, "vdot": _vdot, "einsum": _einsum,
     "average": _average, "cov": _cov,
     "cumsum": _running("cumsum", np.add), "cumprod": _running("cumprod", np.multiply),
     "histogram": _histogram, "sort": _sorted("sort"), "argsort": _sorted("argsort"),
+    "partition": _parted("partition"), "argpartition": _parted("argpartition"),
     "linalg.norm": _norm, "linalg.solve": _solve, "linalg.matmul": matmul,
     **{f"linalg.{name}": _of_matrix(f"linalg.{name}") for name in _OF_A_MATRIX},
     "unravel_index": _unravel_index,
