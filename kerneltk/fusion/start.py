@@ -411,6 +411,10 @@ def replacement(found: Any, name: str, trace: Trace, module: str) -> Any:
         return _checked_errstate
     if name in GRIDS:
         return Grid(trace, GRIDS[name])
+    if name in ("r_", "c_"):
+        from kerneltk.fusion.functions.sources import Joining  # only who has one
+
+        return Joining(found, name, trace)
     if name == "ndarray" and is_called(sys._getframe(3)):
         name = "empty"
     if name in CREATION:

@@ -117,12 +117,14 @@ def _lazy(values: Iterable[Any]) -> Iterator[Any]:
             yield from _lazy(value)
 
 
-def _by_own_code(name: str) -> Callable[..., Any]:
-    own = operator.attrgetter(name)(np).__wrapped__
+def _by_own_code(
+    name: str, own: types.FunctionType | None = None, known: Trace | None = None
+) -> Callable[..., Any]:
+    numpys = own or operator.attrgetter(name)(np).__wrapped__
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        trace = trace_of(*_lazy((*args, *kwargs.values())))
-        function = _in_trace(own, trace)
+        trace = known or trace_of(*_lazy((*args, *kwargs.values())))
+        function = _in_trace(numpys, trace)
         try:
             return function(*args, **kwargs)
         except UnsupportedError as error:  # of a name that the user's line may not have
@@ -137,6 +139,17 @@ def _by_own_code(name: str) -> Callable[..., Any]:
             raise (wrong_type if isinstance(error, TypeError) else wrong_value)(sentence) from error
 
     return call
+
+
+class Joining:
+    """``np.r_`` or ``np.c_``."""
+
+    def __init__(self, own: Any, name: str, trace: Trace) -> None:
+        self._own = own
+        self._join = _by_own_code(name, type(own).__getitem__, trace)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._join(self._own, key)
 
 
 OWN_CODE: dict[str, Callable[..., Any]] = {

@@ -22,7 +22,9 @@ def test_arrangements() -> None:
             np.resize(x, (3, 4)), np.resize(x, (7, 9)), np.delete(x, -1, 1), np.insert(x, 1, v, 0),
             np.apply_over_axes(np.sum, x, (0, 1)), np.ediff1d(x, to_begin=0.0), np.unwrap(9 * x),
             np.nancumsum(x, 1), np.polyder(v), np.linalg.matrix_power(x[:, :6], 5), np.corrcoef(x),
-            np.linalg.multi_dot([v, x.T, x]),
+            np.linalg.multi_dot([v, x.T, x]), np.r_[v[0], 0:3, [1, 2], v], np.r_[0:1:5j],
+            np.c_[v, 2 * v], np.c_[x, x[:, 0]], np.r_["-1,2", v, v], x[np.r_[0, 2:4]],
+            np.ascontiguousarray(x.T), np.asfortranarray(x[:, ::2], "f4"), np.ascontiguousarray(3),
         ]  # fmt: skip
 
     check(program, arrays_of(float, 6, 7), arrays_of(float, 7), tolerance=1e-12)
