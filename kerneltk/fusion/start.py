@@ -101,6 +101,8 @@ def _call_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
 
 
 def _method_of(array: LazyArray, name: str) -> Any:
+    if name == "flat":
+        return _further().Flat(array)
     own = METHODS.get(name) or _further().method_of(array, name)
     return lambda *args, **kwargs: checked_call(own, name, (array, *args), kwargs)
 
