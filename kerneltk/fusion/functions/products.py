@@ -15,11 +15,13 @@ from kerneltk.fusion.functions.arrangement import ARRANGEMENT, reshaped_copy, se
 from kerneltk.fusion.trace.creation import along
 from kerneltk.fusion.trace.functions import FUNCTIONS, finished
 from kerneltk.fusion.trace.graph import Call, Shape
-from kerneltk.fusion.trace.lazy import LazyArray, plain_number, size_of
+from kerneltk.fusion.trace.lazy import LazyArray, plain_number, size_of, symbol_of
 from kerneltk.fusion.trace.operations import (
     as_array,
+    has_lazy,
     into,
     new_array,
+    of_list,
     promoted,
     resolved_loop,
     trace_of,
@@ -417,20 +419,36 @@ def _histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None,
                weights: Any = None) -> Any:  # fmt: skip
     trace = trace_of(a, bins, weights)
     array = _ravel(as_array(trace, a))
-    if density or range is not None or isinstance(bins, LazyArray):
-        raise unsupported("'histogram' with 'range' or 'density' is not fused.",
-                          "scale the values, or divide the counts.")  # fmt: skip
-    count = operator.index(bins)
     operands = [array]
-    kind = np.dtype(np.int64)
+    limits = [symbol_of(end) for end in (() if range is None else range)]
+    if isinstance(bins, str) or None in limits:
+        raise unsupported("'histogram' takes a range, and bins, that are known in the trace.",
+                          "pass edges as an array: 'np.linspace(low, high, n + 1)'.")  # fmt: skip
+    ends = tuple(float(trace.guards.value(end)) for end in limits if end is not None) or None
+    count = None
+    if isinstance(bins, list | tuple) or np.ndim(bins):
+        listed = of_list(trace, bins) if has_lazy(bins) else bins
+        given = as_array(trace, listed if isinstance(listed, LazyArray) else np.asarray(listed))
+        if given.ndim != 1:
+            raise wrong_value("'histogram' takes edges of one dimension.")
+        operands.append(given)
+        edges, extent = given, applied(operator.sub, given.extents[0], constant(1))
+    else:
+        count = operator.index(bins)
+        kind = np.histogram_bin_edges(np.zeros(2, array.dtype), 1, ends).dtype
+        extent = constant(count)
+        edges = called(trace, "histogram", operands, _lengths(count + 1), kind, bins=count, part=1,
+                       ends=ends)  # fmt: skip
+    dtype = np.dtype(np.int64)
     if weights is not None:
         given = _ravel(as_array(trace, weights))
         _inner_extents(trace, "histogram", array.extents[0], given.extents[0])
         operands.append(given)
-        kind = given.dtype
-    counts = called(trace, "histogram", operands, _lengths(count), kind, bins=count, part=0)
-    edge = np.histogram_bin_edges(np.zeros(2, array.dtype), 1).dtype
-    edges = called(trace, "histogram", operands[:1], _lengths(count + 1), edge, bins=count, part=1)
+        dtype = given.dtype
+    counts: Any = called(trace, "histogram", operands, (extent,), dtype, bins=count, part=0,
+                         ends=ends)  # fmt: skip
+    if density:
+        counts = np.true_divide(counts, np.diff(edges)) / np.sum(counts)
     return counts, edges
 
 
