@@ -30,11 +30,9 @@ def is_enumeration(kind: type) -> bool:
     """Whether a class has members that are compared by what they are: an ``enum.Enum``, and no
     ``enum.Flag`` or class of numbers.
     """
-    return (
-        issubclass(kind, enum.Enum)
-        and kind._member_type_ is object
-        and not issubclass(kind, enum.Flag)
-    )
+    if not issubclass(kind, enum.Enum) or issubclass(kind, enum.Flag):
+        return False
+    return getattr(kind, "_member_type_", None) is object
 
 
 def is_structure(value: Any) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import builtins
 import functools
-import operator
 import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -120,7 +119,7 @@ def _lazy(values: Iterable[Any]) -> Iterator[Any]:
 def _by_own_code(
     name: str, own: types.FunctionType | None = None, known: Trace | None = None
 ) -> Callable[..., Any]:
-    numpys = own or operator.attrgetter(name)(np).__wrapped__
+    numpys = own or _numpys(name).__wrapped__
 
     def call(*args: Any, **kwargs: Any) -> Any:
         trace = known or trace_of(*_lazy((*args, *kwargs.values())))
@@ -152,6 +151,13 @@ class Joining:
         return self._join(self._own, key)
 
 
+def _numpys(name: str) -> Any:
+    found: Any = np
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
 OWN_CODE: dict[str, Callable[..., Any]] = {
     name: _by_own_code(name)
     for name in (
@@ -164,8 +170,7 @@ OWN_CODE: dict[str, Callable[..., Any]] = {
         "select", "split", "stack", "tensordot", "trapezoid", "trapz", "tril", "triu", "unstack",
         "unwrap", "vander", "vsplit", "vstack",
     )
-    if hasattr(functools.reduce(lambda at, part: getattr(at, part, None), name.split("."), np),
-               "__wrapped__")  # not in each NumPy
+    if hasattr(_numpys(name), "__wrapped__")  # not in each NumPy
 }  # fmt: skip
 
 

@@ -256,8 +256,8 @@ def _compared_by(
 
 def _same_member(low: Context, value: Value, other: Value, span: ir.Span) -> Value:
     """Return whether two members of an enumeration, of which no two have one value, are one."""
-    pairs = (_fields_of(low, member, ["value"], span) for member in (value, other))
-    return _compare_items(low, ast.Eq(), *pairs, span)
+    a, b = (_fields_of(low, member, ["value"], span) for member in (value, other))
+    return _compare_items(low, ast.Eq(), a, b, span)
 
 
 def _fields_of(low: Context, value: Value, names: Sequence[str], span: ir.Span) -> list[Value]:
