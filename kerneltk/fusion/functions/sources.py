@@ -144,11 +144,20 @@ class Joining:
     """``np.r_`` or ``np.c_``."""
 
     def __init__(self, own: Any, name: str, trace: Trace) -> None:
-        self._own = own
+        self._own, self._trace = own, trace
         self._join = _by_own_code(name, type(own).__getitem__, trace)
 
     def __getitem__(self, key: Any) -> Any:
-        return self._join(self._own, key)
+        items = key if isinstance(key, tuple) else (key,)
+        return self._join(self._own, tuple(map(self._item, items)))
+
+    def _item(self, item: Any) -> Any:
+        """A range of integers goes with the arguments, whose library NumPy's code does not know."""
+        if not isinstance(item, slice) or isinstance(item.step, complex):
+            return item
+        start = 0 if item.start is None else item.start
+        places = (start, item.stop, 1 if item.step is None else item.step)
+        return CREATION["arange"](self._trace, np.arange, places, {})
 
 
 def _numpys(name: str) -> Any:

@@ -288,6 +288,7 @@ def test_launches_on_a_gpu(dry: DryGpu) -> None:
         assert len(dry.launches) == 2
         assert isinstance(found, cupy.ndarray)
         assert (found.shape, found.dtype, view.shape) == ((8, 16), np.float64, (16, 8))
+    assert isinstance(kerneltk.fuse(lambda v: np.r_[0:3, v])(row), cupy.ndarray)
 
 
 def test_tensors_are_on_torchs_stream(dry: DryGpu) -> None:
