@@ -1,25 +1,38 @@
 """Structures: what holds arrays and numbers, and is passed to kernels and returned by its items.
 
-These are tuples, named tuples and dataclasses, also inside of each other. Lists and dictionaries
+These are tuples, named tuples and dataclasses, also inside of each other, and members of an
+``enum.Enum`` that are no numbers, whose item is their value. Lists and dictionaries
 are none: a kernel has no type for them.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import enum
 from collections.abc import Iterator
 from typing import Any
 
 
 def field_names(kind: type) -> tuple[str, ...] | None:
-    """The names of the fields of a named tuple or a dataclass; none for another tuple, None for
-    what is no structure.
+    """The names of the fields of a named tuple, a dataclass or a member of an enumeration; none
+    for another tuple, None for what is no structure.
     """
+    if is_enumeration(kind):
+        return ("value",)
     if issubclass(kind, tuple):
         return tuple(getattr(kind, "_fields", ()))
     if dataclasses.is_dataclass(kind):
         return tuple(field.name for field in dataclasses.fields(kind))
     return None
+
+
+def is_enumeration(kind: type) -> bool:
+    """Whether a class has members that are compared by what they are: an ``enum.Enum``, and no
+    ``enum.Flag`` or class of numbers.
+    """
+    if not issubclass(kind, enum.Enum) or issubclass(kind, enum.Flag):
+        return False
+    return getattr(kind, "_member_type_", None) is object
 
 
 def is_structure(value: Any) -> bool:

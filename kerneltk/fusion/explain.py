@@ -13,6 +13,7 @@ from kerneltk.fusion.plan.program import Program
 from kerneltk.fusion.plan.steps import Leaf, LibraryCall, Step, all_launches, elements
 from kerneltk.fusion.trace.graph import all_effects
 from kerneltk.fusion.trace.state import ArraySource
+from kerneltk.fusion.trace.users import is_array
 from kerneltk.launch.explanation import KernelExplanation, target_of
 
 
@@ -112,7 +113,7 @@ def explanation(
 ) -> Explanation:
     """Describe a program; None stands for a function that runs as it is, because it was refused."""
     if program is None:
-        floor = sum(value.nbytes for value in own if hasattr(value, "strides"))
+        floor = sum(value.nbytes for value in own if is_array(value))
         return Explanation(name, (), floor, (Note(f"Nothing is fused. {refused}"),))
     steps = [step for step in all_launches(program.plan.steps) if not _is_allocation(step)]
     kernels = tuple(map(_traffic, repeat(program), steps, _launches(program, steps, own)))

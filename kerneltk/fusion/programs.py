@@ -470,10 +470,7 @@ def _computed(
 
 def _has_arrays(value: Any) -> bool:
     items = value.values() if isinstance(value, dict) else value
-    return any(
-        not isinstance(item, np.generic) and hasattr(item, "dtype") and hasattr(item, "strides")
-        for item in items
-    )
+    return any(map(is_array, items))
 
 
 def _unfused(
@@ -497,8 +494,7 @@ def _read_only(value: Any) -> Any:
 
 def _mapped(result: Any, give_back: Callable[[Any], Any]) -> Any:
     def given(value: Any) -> Any:
-        is_array = hasattr(value, "strides") and not isinstance(value, np.generic)
-        return give_back(value) if is_array else value
+        return give_back(value) if is_array(value) else value
 
     return with_parts(result, given)
 

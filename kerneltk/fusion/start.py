@@ -101,6 +101,8 @@ def _call_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
 
 
 def _method_of(array: LazyArray, name: str) -> Any:
+    if name == "flat":
+        return _further().Flat(array)
     own = METHODS.get(name) or _further().method_of(array, name)
     return lambda *args, **kwargs: checked_call(own, name, (array, *args), kwargs)
 
@@ -411,6 +413,10 @@ def replacement(found: Any, name: str, trace: Trace, module: str) -> Any:
         return _checked_errstate
     if name in GRIDS:
         return Grid(trace, GRIDS[name])
+    if name in ("r_", "c_"):
+        from kerneltk.fusion.functions.sources import Joining  # only who has one
+
+        return Joining(found, name, trace)
     if name == "ndarray" and is_called(sys._getframe(3)):
         name = "empty"
     if name in CREATION:

@@ -551,6 +551,31 @@ class Colour(enum.Enum):
     BLUE = 2
 
 
+class Planet(enum.Enum):
+    VENUS = 4.0, 2
+    EARTH = 9.0, 3
+
+    @property
+    def gravity(self):
+        return self.value[0] / self.value[1] ** 2
+
+
+@cuda.jit
+def members(a, planet, y):
+    other = Colour.RED if a is Colour.BLUE else Colour.BLUE
+    match other:
+        case Colour.RED:
+            y[0] = a.value
+    y[1] = a == Colour.BLUE and a != other and a is not planet and a in (other, a)
+    y[2] = (other == 1) + (planet is Planet.VENUS) + isinstance(a, Colour) * 10 + planet.gravity
+
+
+def test_members_of_enumerations(backend: Any) -> None:
+    y = backend.asarray(np.zeros(3))
+    members[1, 1](Colour.BLUE, Planet.EARTH, y)
+    assert backend.asnumpy(y).tolist() == [2, 1, 11]
+
+
 @cuda.jit
 def vectors(x):
     short = cuda.short2(10, 11.75)

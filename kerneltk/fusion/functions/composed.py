@@ -182,6 +182,11 @@ def _digitize(x: Any, bins: Any, right: Any = False) -> Any:
     return _called("digitize", [array, edges], array.extents, right=bool(right))
 
 
+def _isin(element: Any, test_elements: Any, *, invert: Any = False) -> Any:
+    operands = [_array(element, test_elements), _array(test_elements, element)]
+    return _called("isin", operands, operands[0].extents, invert=bool(invert))
+
+
 def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None,
             period: Any = None) -> Any:  # fmt: skip
     ends = {"left": left, "right": right, "period": period}
@@ -228,8 +233,8 @@ def _quantile(name: str) -> Callable[..., Any]:
     return run
 
 
-def _median(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
-    return _reduced("median", a, axis, keepdims)
+def _median(name: str) -> Callable[..., Any]:
+    return lambda a, axis=None, *, keepdims=False: _reduced(name, a, axis, keepdims)
 
 
 def _reduced(
@@ -253,5 +258,7 @@ COMPOSED: dict[str, Any] = {
     "cross": _cross, "linalg.cross": _cross,
     "searchsorted": _searchsorted, "digitize": _digitize, "interp": _interp,
     "convolve": _sliding("convolve", "full"), "correlate": _sliding("correlate", "valid"),
-    "median": _median, "quantile": _quantile("quantile"), "percentile": _quantile("percentile"),
+    "isin": _isin, "median": _median("median"), "nanmedian": _median("nanmedian"),
+    "quantile": _quantile("quantile"),
+    "percentile": _quantile("percentile"),
 }  # fmt: skip

@@ -17,6 +17,7 @@ from kerneltk.fusion.functions.products import PRODUCT_METHODS, PRODUCTS, accumu
 from kerneltk.fusion.functions.selections import (
     OF_VALUES,
     PUT,
+    Flat,
     call_of_selections,
     choose,
     chosen,
@@ -72,13 +73,12 @@ def call_ufunc(
     return operations.call_ufunc(ufunc, method, inputs, kwargs)  # which refuses other methods
 
 
-__all__ = ["call_function", "call_ufunc", "choose", "chosen", "method_of"]
+__all__ = ["Flat", "call_function", "call_ufunc", "choose", "chosen", "method_of"]
 
 _SIZES = ("nonzero", "argwhere", "flatnonzero", "compress", "extract", "unique")
 _BETWEEN = "make the function two: fuse what comes before and behind, and call '{}' between them."
 _HINTS = {
     **dict.fromkeys(_SIZES, OF_VALUES),
-    "flat": "write 'x.ravel()'.",
     "put": "write 'x[indices] = value'.",
     **dict.fromkeys(("place", "putmask"), "write 'x[mask] = value'."),
     "bincount": "write 'counts = np.zeros(n, int); np.add.at(counts, x, 1)'.",

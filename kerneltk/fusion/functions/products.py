@@ -15,13 +15,15 @@ from kerneltk.fusion.functions.arrangement import ARRANGEMENT, reshaped_copy, se
 from kerneltk.fusion.trace.creation import along
 from kerneltk.fusion.trace.functions import FUNCTIONS, finished
 from kerneltk.fusion.trace.graph import Call, Shape
-from kerneltk.fusion.trace.lazy import LazyArray, plain_number, size_of
+from kerneltk.fusion.trace.lazy import LazyArray, plain_number, size_of, symbol_of
 from kerneltk.fusion.trace.operations import (
     array_of,
     arrays_of,
     as_array,
+    has_lazy,
     into,
     new_array,
+    of_list,
     promoted,
     resolved_loop,
     trace_of,
@@ -412,12 +414,27 @@ def _histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None,
                weights: Any = None) -> Any:  # fmt: skip
     trace = trace_of(a, bins, weights)
     array = _ravel(as_array(trace, a))
-    if density or range is not None or isinstance(bins, LazyArray):
-        raise unsupported("'histogram' with 'range' or 'density' is not fused.",
-                          "scale the values, or divide the counts.")  # fmt: skip
-    count = operator.index(bins)
     operands = [array]
-    kind = np.dtype(np.int64)
+    limits = [symbol_of(end) for end in (() if range is None else range)]
+    if isinstance(bins, str) or None in limits:
+        raise unsupported("'histogram' takes a range, and bins, that are known in the trace.",
+                          "pass edges as an array: 'np.linspace(low, high, n + 1)'.")  # fmt: skip
+    ends: Any = tuple(float(trace.guards.value(end)) for end in limits if end is not None) or None
+    count = None
+    if isinstance(bins, list | tuple) or np.ndim(bins):
+        listed = of_list(trace, bins) if has_lazy(bins) else bins
+        given = as_array(trace, listed if isinstance(listed, LazyArray) else np.asarray(listed))
+        if given.ndim != 1:
+            raise wrong_value("'histogram' takes edges of one dimension.")
+        operands.append(given)
+        edges, extent = given, applied(operator.sub, given.extents[0], constant(1))
+    else:
+        count = operator.index(bins)
+        kind = np.histogram_bin_edges(np.zeros(2, array.dtype), 1, ends).dtype
+        extent = constant(count)
+        edges = called(trace, "histogram", operands, _lengths(count + 1), kind, bins=count, part=1,
+                       ends=ends)  # fmt: skip
+    dtype = np.dtype(np.int64)
     if weights is not None:
         given = _ravel(as_array(trace, weights))
         _check_inner("histogram", array, array.extents[0], given.extents[0])
@@ -426,6 +443,11 @@ def _histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None,
     counts = called("histogram", operands, _lengths(count), kind, bins=count, part=0)
     edge = np.histogram_bin_edges(np.zeros(2, array.dtype), 1).dtype
     edges = called("histogram", operands[:1], _lengths(count + 1), edge, bins=count, part=1)
+        dtype = given.dtype
+    counts: Any = called(trace, "histogram", operands, (extent,), dtype, bins=count, part=0,
+                         ends=ends)  # fmt: skip
+    if density:
+        counts = np.true_divide(counts, np.diff(edges)) / np.sum(counts)
     return counts, edges
 
 
@@ -491,12 +513,26 @@ def _sorted(name: str) -> Any:
     return run
 
 
+def _parted(name: str) -> Any:
+    def run(a: Any, kth: Any, axis: Any = -1) -> Any:
+        array = as_array(trace_of(a), a)
+        if axis is None:
+            array, axis = _ravel(array), 0
+        dtype = array.dtype if name == "partition" else np.dtype(np.intp)
+        at = tuple(map(int, kth)) if isinstance(kth, tuple | list) else int(kth)
+        return called(array.trace, name, [array], array.extents, dtype, kth=at,
+                      axis=array.axis(axis))  # fmt: skip
+
+    return run
+
+
 _ACCUMULATED = (np.add, np.multiply, np.maximum, np.minimum)
 PRODUCTS: dict[str, Any] = {
     "matmul": matmul, "dot": _dot, "inner": _inner, "vdot": _vdot, "einsum": _einsum,
     "average": _average, "cov": _cov,
     "cumsum": _running("cumsum", np.add), "cumprod": _running("cumprod", np.multiply),
     "histogram": _histogram, "sort": _sorted("sort"), "argsort": _sorted("argsort"),
+    "partition": _parted("partition"), "argpartition": _parted("argpartition"),
     "linalg.norm": _norm, "linalg.solve": _solve, "linalg.matmul": matmul,
     **{f"linalg.{name}": _of_matrix(f"linalg.{name}") for name in _OF_A_MATRIX},
     "unravel_index": _unravel_index,

@@ -520,3 +520,27 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "r
         array, axis = np.ravel(array), 0
     at = array.axis(operator.index(axis))
     return _taken(array, key_along(at, indices), copies=True)
+
+
+class Flat:
+    """``x.flat``: the elements in C order, as values. Where they lie is not known, so the array is
+    written as a whole.
+    """
+
+    def __init__(self, array: LazyArray) -> None:
+        self._array = array
+
+    def __len__(self) -> Any:
+        return self._array.size
+
+    def __iter__(self) -> Any:
+        return iter(np.ravel(self._array))
+
+    def __getitem__(self, key: Any) -> Any:
+        found = np.ravel(self._array)[key]
+        return np.copy(found) if found.ndim else found
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        elements = np.copy(np.ravel(self._array))
+        elements[key] = value
+        self._array[...] = np.reshape(elements, self._array.shape)

@@ -30,7 +30,9 @@ class _Globals(dict[str, Any]):
         self._names, self._trace = names, trace
 
     def __missing__(self, name: str) -> Any:
-        found = self[name] = _seen(self._names[name], name, self._trace)
+        # np.block's other way asks for the arrays' flags
+        own = "_block_concatenate" if name == "_block_slicing" else name
+        found = self[name] = _seen(self._names[own], name, self._trace)
         return found
 
 
@@ -50,11 +52,28 @@ def _seen(found: Any, name: str, trace: Trace) -> Any:
         return _Module(found, trace)
     if name in ("array", "asarray", "asanyarray"):
         return functools.partial(_array, trace, found)
+    if name == "_concatenate":  # NumPy's, below its dispatch
+        return np.concatenate
+    if name == "_array_converter":
+        array = functools.partial(_array, trace, np.asarray)
+        return lambda *values: _Converter(map(array, values))
     if name in CREATION and callable(found):
         return functools.partial(_made, trace, found, name)
     if type(found) is types.FunctionType:  # of NumPy's own use, which dispatches nothing
         return _in_trace(found, trace)
     return found
+
+
+class _Converter(tuple[Any, ...]):
+    """NumPy's converter of arguments, which keeps the classes of arrays: here there is one."""
+
+    __slots__ = ()
+
+    def as_arrays(self, **options: Any) -> tuple[Any, ...]:
+        return self
+
+    def wrap(self, array: Any, **options: Any) -> Any:
+        return array
 
 
 def _array(trace: Trace, own: Any, value: Any, *args: Any, **kwargs: Any) -> Any:
@@ -97,12 +116,14 @@ def _lazy(values: Iterable[Any]) -> Iterator[Any]:
             yield from _lazy(value)
 
 
-def _by_own_code(name: str) -> Callable[..., Any]:
-    own = getattr(np, name).__wrapped__
+def _by_own_code(
+    name: str, own: types.FunctionType | None = None, known: Trace | None = None
+) -> Callable[..., Any]:
+    numpys = own or _numpys(name).__wrapped__
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        trace = trace_of(*_lazy((*args, *kwargs.values())))
-        function = _in_trace(own, trace)
+        trace = known or trace_of(*_lazy((*args, *kwargs.values())))
+        function = _in_trace(numpys, trace)
         try:
             return function(*args, **kwargs)
         except UnsupportedError as error:  # of a name that the user's line may not have
@@ -119,17 +140,46 @@ def _by_own_code(name: str) -> Callable[..., Any]:
     return call
 
 
+class Joining:
+    """``np.r_`` or ``np.c_``."""
+
+    def __init__(self, own: Any, name: str, trace: Trace) -> None:
+        self._own, self._trace = own, trace
+        self._join = _by_own_code(name, type(own).__getitem__, trace)
+
+    def __getitem__(self, key: Any) -> Any:
+        items = key if isinstance(key, tuple) else (key,)
+        return self._join(self._own, tuple(map(self._item, items)))
+
+    def _item(self, item: Any) -> Any:
+        """A range of integers goes with the arguments, whose library NumPy's code does not know."""
+        if not isinstance(item, slice) or isinstance(item.step, complex):
+            return item
+        start = 0 if item.start is None else item.start
+        places = (start, item.stop, 1 if item.step is None else item.step)
+        return CREATION["arange"](self._trace, np.arange, places, {})
+
+
+def _numpys(name: str) -> Any:
+    found: Any = np
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
 OWN_CODE: dict[str, Callable[..., Any]] = {
     name: _by_own_code(name)
     for name in (
-        "append", "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "column_stack",
-        "cumulative_prod", "cumulative_sum", "diff", "dsplit", "dstack", "flip", "fliplr",
-        "flipud", "gradient", "hsplit", "hstack", "iscomplex", "isreal", "kron",
-        "moveaxis", "nan_to_num", "outer", "pad", "polyval", "ptp", "put_along_axis", "roll",
-        "rot90", "select", "split", "stack", "tensordot", "trapezoid", "trapz", "tril", "triu",
-        "unstack", "vsplit", "vstack",
+        "append", "apply_over_axes", "array_split", "atleast_1d", "atleast_2d", "atleast_3d",
+        "block", "column_stack", "corrcoef", "cumulative_prod", "cumulative_sum", "delete",
+        "diff", "dsplit", "dstack", "ediff1d", "flip", "fliplr", "flipud", "gradient",
+        "hsplit", "hstack", "insert", "iscomplex", "isreal", "kron", "linalg.matrix_power",
+        "linalg.multi_dot", "moveaxis", "nan_to_num", "nancumprod", "nancumsum", "outer", "pad",
+        "polyder", "polyval", "ptp", "put_along_axis", "resize", "roll", "rollaxis", "rot90",
+        "select", "split", "stack", "tensordot", "trapezoid", "trapz", "tril", "triu", "unstack",
+        "unwrap", "vander", "vsplit", "vstack",
     )
-    if hasattr(getattr(np, name, None), "__wrapped__")  # not in each NumPy
+    if hasattr(_numpys(name), "__wrapped__")  # not in each NumPy
 }  # fmt: skip
 
 

@@ -185,7 +185,8 @@ class Described:
         self._numbers: set[int] = set()
         self._first, self._count = count, len(values)
         self._is_numpys = any(isinstance(value, np.ndarray) for value in values[:count])
-        self._most = max((getattr(value, "nbytes", 0) for value in values[:count]), default=0)
+        given = [value for value in values[:count] if not isinstance(value, type)]
+        self._most = max((getattr(value, "nbytes", 0) for value in given), default=0)
         known = enumerate(values[count:], count)
         self._constants = [(slot, value) for slot, value in known if value is not None]
         self._new: list[New] = []
@@ -364,7 +365,7 @@ def _known(read: Reader) -> Any:
 
 def without_memory(value: Any) -> Any:
     """An array of NumPy's that lies as another one and has no memory; other values as they are."""
-    if not hasattr(value, "strides") or isinstance(value, np.generic):
+    if not hasattr(value, "strides") or isinstance(value, np.generic | type):
         return value
     return np.lib.stride_tricks.as_strided(np.empty(1, value.dtype), value.shape, value.strides)
 

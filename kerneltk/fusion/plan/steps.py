@@ -329,9 +329,11 @@ def _einsum(library: Any, shape: Any, *arrays: Any, subscripts: str, optimize: b
     return library.asarray(library.einsum(subscripts, *arrays, optimize=optimize))
 
 
-def _histogram(library: Any, shape: Any, *arrays: Any, bins: int, part: int) -> Any:
-    array, weights = (*arrays, None)[:2]
-    return library.histogram(array, bins, weights=weights)[part]
+def _histogram(
+    library: Any, shape: Any, array: Any, *others: Any, bins: Any, part: int, ends: Any = None
+) -> Any:
+    edges, weights, *_ = (*others, None, None) if bins is None else (bins, *others, None)
+    return library.histogram(array, edges, ends, weights=weights)[part]
 
 
 def _packed(library: Any, shape: Any, array: Any, name: str, args: Any, given: Any) -> Any:

@@ -70,6 +70,20 @@ def _of_array(copies: bool) -> Maker:
     return make
 
 
+def _in_order(turned: bool) -> Maker:
+    """``ascontiguousarray`` or, of the transpose, ``asfortranarray``: views as NumPy's."""
+
+    def make(trace: Trace, own: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        array = CREATION["asarray"](trace, np.asarray, args, kwargs)
+        if not isinstance(array, LazyArray):
+            return own(array)
+        array = array if array.ndim else array[None]
+        turn: Any = np.transpose if turned else lambda x: x
+        return turn(np.reshape(np.ravel(turn(array)), turn(array).shape))
+
+    return make
+
+
 def _linspace(
     trace: Trace, start: Any, stop: Any, num: Any = 50, endpoint: Any = True, retstep: Any = False,
     dtype: Any = None, axis: Any = 0, *, device: Any = None,
@@ -222,6 +236,7 @@ CREATION: dict[str, Maker] = {
     "arange": _made("arange", _arange), "full": _made("full", _full),
     "empty": _made("empty", _empty), "zeros": _of_value("zeros", 0), "ones": _of_value("ones", 1),
     "array": _of_array(True), "asarray": _of_array(False), "asanyarray": _of_array(False),
+    "ascontiguousarray": _in_order(False), "asfortranarray": _in_order(True),
     "linspace": _made("linspace", _linspace), "eye": _made("eye", _eye),
     "identity": _made("identity", _identity), "tri": _made("tri", _tri),
     "meshgrid": _made("meshgrid", _meshgrid), "indices": _made("indices", _indices),

@@ -264,7 +264,8 @@ def _arg(kind: str, a: Any, axis: Any = None, out: Any = None, *, keepdims: Any 
         raise wrong_type(f"'axis' of '{kind}' must be an integer.")
     if out is not None and not np.can_cast(out.dtype, _INDEX, "safe"):
         raise wrong_type(f"'out' of '{kind}' must hold indices, not '{out.dtype}'.")
-    return finished(array, _reduction(kind, array, axis, keepdims, None, _INDEX), out)
+    given = array.astype(np.uint8) if array.dtype == np.bool_ else array  # whose loop is of vectors
+    return finished(array, _reduction(kind, given, axis, keepdims, None, _INDEX), out)
 
 
 def _mean_dtypes(array: LazyArray, dtype: Any) -> tuple[np.dtype[Any], np.dtype[Any]]:

@@ -189,7 +189,7 @@ _HINTS: tuple[tuple[Any, str], ...] = (
     (Sequence, "pass 'np.asarray(x)'."),
     (type | np.dtype, "name it in the kernel itself, as 'np.float32' or a global variable."),
     (types.ModuleType, "name it in the kernel itself."),
-    (enum.Enum, "pass the member's '.value', or make the class an 'enum.IntEnum'."),
+    (enum.Flag, "pass the member's '.value', or make the class an 'enum.IntFlag'."),
     (
         types.FunctionType | types.BuiltinFunctionType | types.MethodType,
         "call it by its name in the kernel: a global function, or one of an enclosing function.",

@@ -241,6 +241,13 @@ def dry(gpu: DryGpu) -> Iterator[DryGpu]:  # noqa: F811
     steps.kernel_of.cache_clear()
 
 
+def test_ranges_are_of_the_arguments_library(dry: DryGpu) -> None:
+    import cupy
+
+    row = dry.array(16)
+    assert isinstance(kerneltk.fuse(lambda v: np.r_[0:3, v])(row), cupy.ndarray)
+
+
 def test_tensors_are_on_torchs_stream(dry: DryGpu) -> None:
     fused = kerneltk.fuse(lambda x: x - x.mean(axis=0))
     for _ in range(2):
@@ -259,9 +266,10 @@ def test_arrays_in_two_memories(dry: DryGpu) -> None:
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("kind", [np.float32, np.dtype("f4"), "f4", float, np.int8])
 def test_dtypes_are_constants(kind: Any) -> None:
-    fused = kerneltk.fuse(lambda x, kind: (2 * x).astype(kind))
-    for _ in range(2):
-        assert fused(np.ones(3), kind).dtype == np.dtype(kind)
+    fused = kerneltk.fuse(lambda x, kind: (2 * x / x.sum()).astype(kind)[1:])
+    for n in (2, 2, 3):
+        assert fused(np.ones(n), kind).dtype == np.dtype(kind)
+    assert fused.explain(np.ones(3), kind).floor >= 24
     assert fused(np.ones(3), np.int64).dtype == np.int64
 
 

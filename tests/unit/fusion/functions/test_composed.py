@@ -81,6 +81,8 @@ def test_calls_of_the_library() -> None:
             np.convolve(v, x[0]), np.convolve(v, x[0, :3], "same"), np.correlate(v, x[0, :3]),
             np.median(x, 0), np.median(x, keepdims=True), np.quantile(x, [0.1, 0.9], axis=1),
             np.percentile(x, 25, axis=(0, 1), keepdims=True) + x,
+            np.nanmedian(np.where(x > 1, np.nan, x), 0), np.isin(x, x[1:3], invert=True),
+            np.partition(x, (1, 3), 0), np.argpartition(v, -2), np.partition(x, 9, None),
         ]  # fmt: skip
 
     check(program, arrays_of(float, 6, 7), arrays_of(float, 7), np.arange(7.0))

@@ -68,6 +68,8 @@ def test_linear_algebra() -> None:
         return [
             np.linalg.inv(a), np.linalg.solve(a, v), np.linalg.solve(a, a), np.linalg.cholesky(a),
             np.linalg.det(a), np.cov(a), np.cov(a, rowvar=False, ddof=0), np.histogram(a, 5),
+            np.histogram(a, 4, (0.5, 2), density=True), np.histogram(v, [0, 1, 1.5, 9], weights=v),
+            np.histogram(a, np.sort(v), density=True)[0],
             np.linalg.norm(a, axis=1, keepdims=True), np.linalg.norm(a, 1),
             np.linalg.norm(a, np.inf),
             np.linalg.norm(v, 3), np.linalg.norm(v, -np.inf), np.linalg.norm(v, 0),

@@ -33,6 +33,19 @@ def test_writes_by_masks(dtype: str) -> None:
           tolerance=2e-3)  # fmt: skip
 
 
+def test_flat() -> None:
+    def program(x: Any, y: Any) -> Any:
+        x.flat[:: x.shape[1] + 1] = 1
+        y.T.flat[[1, 2]] = [7, 8]
+        part = x.flat[1:4]
+        part += 1
+        x.flat[x.argmin()] += 5
+        y[1:, ::2].flat[y[1:, ::2].ravel() > 2] = 0
+        return part, x.flat[np.abs(x - 0.5).argmin()], y.T.flat[-2], sum(x.flat), len(y.flat)
+
+    check(program, arrays_of(float, 4, 3), arrays_of(float, 3, 5), tolerance=1e-12)
+
+
 def test_in_place_operators_keep_the_dtype() -> None:
     @kerneltk.fuse
     def halved(x: Any) -> None:

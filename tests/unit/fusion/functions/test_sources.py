@@ -20,9 +20,17 @@ def test_arrangements() -> None:
             np.atleast_1d(x.sum()), np.atleast_2d(v, x), np.atleast_3d(v), np.atleast_3d(x),
             np.array_split(x, 4, 1), np.array_split(v, [2, 5]), np.vsplit(x, 2), np.hsplit(x, 7),
             np.hsplit(v, [1]), np.dsplit(x[None], 7)[1], np.unstack(x), np.unstack(x, axis=1)[3],
+            np.block([[x[0, 0], v], [np.ones((2, 1)), x[1:3]]]), np.rollaxis(x, 1), np.vander(v, 3),
+            np.resize(x, (3, 4)), np.resize(x, (7, 9)), np.delete(x, -1, 1), np.insert(x, 1, v, 0),
+            np.apply_over_axes(np.sum, x, (0, 1)), np.ediff1d(x, to_begin=0.0), np.unwrap(9 * x),
+            np.nancumsum(x, 1), np.polyder(v), np.linalg.matrix_power(x[:, :6], 5), np.corrcoef(x),
+            np.linalg.multi_dot([v, x.T, x]), np.r_[v[0], 0:3, [1, 2], v], np.r_[0:1:5j],
+            np.c_[v, 2 * v], np.c_[x, x[:, 0]], np.r_["-1,2", v, v], x[np.r_[0, 2:4]],
+            np.ascontiguousarray(x.T), np.asfortranarray(x[:, ::2], "f4"), np.ascontiguousarray(3),
         ]  # fmt: skip
 
-    check(program, arrays_of(float, 6, 7), arrays_of(float, 7))
+    check(program, arrays_of(float, 6, 7), arrays_of(float, 7), tolerance=1e-12)
+    check(lambda x: np.block([x, 2 * x]), np.ones((600, 500)))
 
 
 def test_numbers_of_calls() -> None:
@@ -57,7 +65,7 @@ def test_refusals_name_the_function() -> None:
 def test_hints_say_what_to_write_in_the_function() -> None:
     for program, hint in (
         (lambda x: np.unique(x), "reduce with 'where=mask'"),
-        (lambda x: np.nanmedian(x), "fuse what comes before and behind, and call 'nanmedian'"),
+        (lambda x: np.nanquantile(x, 0.5), "fuse what comes before and behind, and call"),
         (lambda x: np.bincount(x), "np.add.at(counts, x, 1)"),
         (lambda x: x.trace(), "write 'np.trace(x)'"),
     ):
