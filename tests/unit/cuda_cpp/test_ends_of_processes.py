@@ -106,19 +106,6 @@ def test_a_call_ends_the_launch(body: str) -> None:
     )
 
 
-@pytest.mark.exhaustive
-def test_what_a_library_does_inline() -> None:
-    value, told = run('error(1, 0, "bad");')
-    assert (value, "'error' is called, which only the host has." in told) == (0, True)
-
-
-@pytest.mark.exhaustive
-def test_what_the_library_throws() -> None:
-    value, told = run("std::array<int, 3> a{}; x[1] = a.at(x[0]);")
-    assert (value, "'std::__throw_out_of_range_fmt' is called" in told) == (0, True)
-    assert run("std::array<int, 10> a{}; x[1] = a.at(x[0]) + 3;") == (3, "")
-
-
 TRAPS = {
     "__trap();": ": trapped (code:{line}).",
     "::__trap();": ": trapped (code:{line}).",

@@ -33,25 +33,6 @@ def _run(path: Path, options: tuple[str, ...] = ()) -> float:
 
 
 @pytest.mark.exhaustive
-def test_host_code_of_headers_is_left_out(tmp_path: Path) -> None:
-    _write(
-        tmp_path,
-        common_h="""
-#include <vector>
-#include <cublas_v2.h>
-extern "C" void launch(float* x, int n);
-static cublasHandle_t handle;
-static std::vector<float> values;
-inline void check(cudaError_t status) { if (status) exit(1); }
-__device__ float amount() { return 2.5f; }
-""",
-        main_cu='#include "common.h"\n' + _KERNEL + "int main() { check(cudaSuccess); }\n",
-    )
-    assert _run(tmp_path / "main.cu") == 2.5
-    assert kerneltk.load(tmp_path / "main.cu").compile_for("sm_90").kind == "cubin"
-
-
-@pytest.mark.exhaustive
 @pytest.mark.parametrize("once", ["#pragma once\n", "#ifndef A_H\n#define A_H\n"])
 def test_a_header_counts_once(tmp_path: Path, once: str) -> None:
     end = "#endif\n" if "ifndef" in once else ""
@@ -123,17 +104,6 @@ __device__ float amount() {
 
 
 @pytest.mark.exhaustive
-def test_kernels_under_a_condition_that_does_not_hold(tmp_path: Path) -> None:
-    code = "#ifdef USE_CUDA\n__device__ float amount() { return 7; }\n" + _KERNEL + "#endif\n"
-    _write(tmp_path, main_cu=code)
-    assert _run(tmp_path / "main.cu", ("-DUSE_CUDA",)) == 7
-    module = kerneltk.load(tmp_path / "main.cu")
-    module.compile_for("sm_90")
-    with pytest.raises(kerneltk.CompileError, match="no kernel 'add': its compilation leaves"):
-        module.add(1, 8, (np.zeros(5, np.float32), 5))
-
-
-@pytest.mark.exhaustive
 def test_headers_in_angle_brackets_are_the_users_too(tmp_path: Path) -> None:
     _write(
         tmp_path,
@@ -166,42 +136,3 @@ def test_a_header_beside_the_file_comes_before_a_stand_in(tmp_path: Path) -> Non
     )
     assert _run(tmp_path / "main.cu") == 6
     assert kerneltk.load(tmp_path / "main.cu").compile_for("sm_90").code
-
-
-@pytest.mark.exhaustive
-def test_headers_of_branches_are_read_once_in_each(tmp_path: Path) -> None:
-    levels = 12  # each includes the next one twice: 4096 times, if each time counted
-    for number in range(levels):
-        after = f'#include "h{number + 1}.h"\n' if number + 1 < levels else ""
-        body = f"#pragma once\n#if FLAG\n{after}{after}#endif\n"
-        _write(tmp_path, **{f"h{number}_h": body + f"#define N{number} {number}\n"})
-    _write(
-        tmp_path,
-        main_cu='#define FLAG 3\n#if FLAG\n#include "h0.h"\n#else\n#include "h0.h"\n#endif\n'
-        + "__device__ float amount() { return N0 + N11; }\n"
-        + _KERNEL,
-    )
-    source = read_file(tmp_path / "main.cu")
-    assert _run(tmp_path / "main.cu") == 11
-    assert source.expanded.count("#define N11 11") == 2
-
-
-@pytest.mark.exhaustive
-def test_cub_for_nvrtc(tmp_path: Path) -> None:
-    path = tmp_path / "main.cu"
-    path.write_text("""
-#include <cub/cub.cuh>
-#include <cub/device/device_reduce.cuh>
-#include <thrust/device_vector.h>
-__global__ void total(int* x) {
-    typedef cub::BlockReduce<int, 128> Reduce;
-    __shared__ typename Reduce::TempStorage storage;
-    const int sum = Reduce(storage).Sum(x[threadIdx.x]);
-    if (threadIdx.x == 0) x[0] = sum;
-}
-int main() {
-    thrust::device_vector<int> x(128);
-    cub::DeviceReduce::Sum(nullptr, x.data(), x.data(), 128);
-}
-""")
-    assert kerneltk.load(path).compile_for("sm_90").code

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import random
 import time
 from collections.abc import Callable
@@ -109,13 +108,3 @@ def test_damaged_files(part: int, tmp_path: Path) -> None:
 )  # fmt: skip
 def test_large_and_deep_files(data: bytes, tmp_path: Path) -> None:
     _read(tmp_path / "large.cu", data)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("target", ["sm_90", "host"])
-def test_damaged_files_are_compiled_or_refused(target: str, tmp_path: Path) -> None:
-    for number in range(4):
-        path = tmp_path / f"c{number}.cu"
-        path.write_bytes(_mutated(number))
-        with contextlib.suppress(KernelToolkitError):
-            assert kerneltk.load(path).compile_for(target).code

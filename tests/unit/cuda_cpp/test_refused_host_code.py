@@ -56,14 +56,6 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.mark.exhaustive
-def test_host_code_that_does_not_compile_is_left_out(path: Path) -> None:
-    module = kerneltk.load(path)
-    assert module.kernels == ("sizes",)
-    assert module.compile_for("sm_90").code
-    assert module.compile_for("host").code
-
-
-@pytest.mark.exhaustive
 def test_kernels_run_without_it(path: Path) -> None:
     path.write_text(
         "int f(lib::List x) { return lib::size(x); }\n"
@@ -218,14 +210,4 @@ def test_libraries_for_both_sides_are_used_where_they_are(path: Path, target: st
     assert kerneltk.load(path, options=options).compile_for(target).code
     # Nothing of it may be needed: it is left out where it is not.
     path.write_text("#include <glm/glm.hpp>\n__global__ void k(int* x) { x[0] = 1; }\n")
-    assert kerneltk.load(path).compile_for(target).code
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("target", ["sm_90", "host"])
-def test_what_other_compilers_bring(path: Path, target: str) -> None:
-    path.write_text(
-        "#include <bits/stdc++.h>\n#include <omp.h>\n"
-        'extern "C"__global__ void k(float* x) { x[0] = std::sqrt(x[0]) + INT_MAX + FLT_MAX; }\n'
-    )
     assert kerneltk.load(path).compile_for(target).code

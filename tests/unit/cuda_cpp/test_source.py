@@ -38,19 +38,6 @@ def test_device_code_sees_its_compiler() -> None:
     assert out[0] == 750
 
 
-@pytest.mark.exhaustive
-def test_a_byte_order_mark(tmp_path: Path) -> None:
-    code = "\ufeff__global__ void f(int* o) { o[0] = 1; }\n"
-    (tmp_path / "mark.cu").write_text(code, encoding="utf-8")
-    out = np.zeros(1, np.int32)
-    kerneltk.RawKernel(code, "f")(1, 1, (out,))
-    assert out[0] == 1
-    out[0] = 0
-    kerneltk.load(tmp_path / "mark.cu").f(1, 1, (out,))
-    assert out[0] == 1
-    kerneltk.RawKernel(code, "f").compile_for("sm_90")
-
-
 def test_directories_mean_the_same_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "seven.h").write_text("#define SEVEN 7\n")

@@ -221,29 +221,6 @@ def test_macros_without_semicolons_hide_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.exhaustive
-def test_limits_that_its_headers_bring(tmp_path: Path) -> None:
-    (tmp_path / "kernel.cuh").write_text(
-        "__global__ void logs(const float* x, double* y, int* k) {\n"
-        "    const int i = threadIdx.x;\n"
-        "    y[i] = max(double(x[i]), (double)FLT_MIN) + DBL_EPSILON;\n"
-        "    k[i] = i ? INT_MAX : LIMIT;\n}\n"
-    )
-    code = '#include <ATen/ATen.h>\n#define LIMIT INT_MIN\n#include "kernel.cuh"\n'
-    module = loaded(tmp_path, code)
-    x, y, k = np.zeros(2, np.float32), np.zeros(2), np.zeros(2, np.int32)
-    module.logs(1, 2, (x, y, k))
-    assert (y == float(np.finfo(np.float32).tiny) + np.finfo(np.float64).eps).all()
-    assert k.tolist() == [-(2**31), 2**31 - 1]
-
-    code = (
-        "#include <ATen/ATen.h>\n#define INT_MAX 7\n"
-        "__global__ void seven(int* x) { x[0] = INT_MAX; }\n"
-    )
-    loaded(tmp_path, code).seven(1, 1, (k,))
-    assert k[0] == 7
-
-
-@pytest.mark.exhaustive
 def test_limits_of_torch_itself(tmp_path: Path) -> None:
     code = (
         "#include <torch/extension.h>\n#include <ATen/NumericLimits.cuh>\n"
@@ -291,16 +268,3 @@ __global__ void k(int* x) { x[0] = Width<most()>::value; }
 @pytest.mark.parametrize("what", COMPILES)
 def test_what_its_headers_bring_compiles(what: str, tmp_path: Path) -> None:
     assert loaded(tmp_path, COMPILES[what]).compile_for("host").code
-
-
-@pytest.mark.exhaustive
-def test_tuples_that_its_headers_bring(tmp_path: Path) -> None:
-    code = (
-        "#include <torch/extension.h>\n"
-        "__device__ auto pair(int a, int b) { return std::make_tuple(a + b, a * b); }\n"
-        "__global__ void k(int* x) { auto [s, p] = pair(3, 4); x[0] = s; x[1] = p; }\n"
-    )
-    module = loaded(tmp_path, code)
-    x = np.zeros(2, np.int32)
-    module.k(1, 1, (x,))
-    assert x.tolist() == [7, 12]

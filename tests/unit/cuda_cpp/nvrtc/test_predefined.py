@@ -39,16 +39,6 @@ def test_nvrtc_is_told() -> None:
     assert kerneltk.RawKernel(code, "k").compile_for("sm_90").code
 
 
-@pytest.mark.parametrize("target", ["sm_90", "host"])
-def test_numbers_lie_as_they_do(target: str) -> None:
-    code = f"""
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ || __SIZEOF_POINTER__ != 8
-#error the other way
-#endif
-{KERNEL}"""
-    assert kerneltk.RawKernel(code, "k").compile_for(target).code
-
-
 def test_a_header_or_an_option_may_ask(tmp_path: Path) -> None:
     (tmp_path / "order.h").write_text("constexpr bool IS_BIG = __BYTE_ORDER__ == 4321;\n")
     code = f'#include "order.h"\nstatic_assert(!IS_BIG && ORDER == 1234, "");\n{KERNEL}'

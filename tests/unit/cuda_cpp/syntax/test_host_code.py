@@ -14,7 +14,6 @@ from kerneltk.cache import stand_ins
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY
 from kerneltk.cuda_cpp.syntax.blanking import blank_host_code
 from kerneltk.cuda_cpp.syntax.reader import read_source
-from kerneltk.errors import CompileError
 from tests.sampling import one_row_in
 
 
@@ -313,14 +312,3 @@ def test_templates_find_functions_of_the_host(tmp_path: Path, function: str, mem
     module.k(1, 1, (x,))
     assert x[0] == 3
     assert module.compile_for("compute_90").code
-
-
-@pytest.mark.exhaustive
-def test_a_call_of_what_templates_find_is_an_error(tmp_path: Path) -> None:
-    path = tmp_path / "called.cu"
-    text = ASKED.format(function="", member="__host__ int f(int y) { return y; }", call="T().f(1)")
-    path.write_text(text.replace("S().d()", "S().f(1)"))
-    with pytest.raises(CompileError, match="it runs on the host only"):
-        kerneltk.load(path).compile_for("host")
-    with pytest.raises(CompileError, match="f"):
-        kerneltk.load(path).compile_for("sm_90")
