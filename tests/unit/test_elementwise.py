@@ -85,21 +85,6 @@ def test_other_extents_compile_nothing(
     assert compiled == []
 
 
-@pytest.mark.exhaustive
-def test_calls_of_changing_kinds(kernel: ElementwiseKernel) -> None:
-    """The launcher of the last call must not serve the next one of other types."""
-    calls: list[tuple[Any, Any]] = [
-        (X, 2), (X, 2.5), (X.astype(np.int32), 2), (2, X), (X, X), (X, np.float32(3)),
-        (X.reshape(2, 3), 2), (X[::2], 2), (X[:0], 2), (np.array(2.0), 3),
-    ]  # fmt: skip
-    for _ in range(2):
-        for x, a in (*calls, *reversed(calls)):
-            result = kernel(x, a)
-            array = x if isinstance(x, np.ndarray) else a
-            np.testing.assert_array_equal(result, (np.asarray(x) * a).astype(array.dtype))
-            assert result.dtype == array.dtype
-
-
 def test_a_refused_number_leaves_the_plan_usable() -> None:
     kernel = ElementwiseKernel("T x, int8 a", "T y", "y = x + a", "small")
     for _ in range(3):

@@ -6,7 +6,6 @@ import copy
 import ctypes
 import gc
 import pickle
-import threading
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -79,25 +78,6 @@ def test_results_of_functions_of_elements_are_called_out() -> None:
     assert g.names == ("out", "u")
 
 
-def test_a_result_with_fields() -> None:
-    from dataclasses import dataclass
-
-    @dataclass
-    class Pair:
-        low: float
-        high: float
-
-    @jit.kernel
-    def pair(u, d):
-        return Pair(u - d, u + d)
-
-    with kerneltk.graph() as g:
-        found = pair(X, 1.0)
-    g.launch(d=2.0)
-    np.testing.assert_array_equal(found.low, X - 2)
-    np.testing.assert_array_equal(found.high, X + 2)
-
-
 def test_a_shape_that_a_call_names() -> None:
     @jit.kernel
     def ramp(step):
@@ -108,19 +88,6 @@ def test_a_shape_that_a_call_names() -> None:
     for step in (2.0, 3.0):
         g.launch(step=step)
         np.testing.assert_array_equal(y, np.arange(5) * step)
-
-
-@pytest.mark.exhaustive
-def test_a_size_that_a_call_names() -> None:
-    kernel = ElementwiseKernel("raw T r, T a", "T y", "y = r[n - 1 - i] * a", "reversed")
-    count = ReductionKernel("raw T r", "T s", "r[_j]", "a + b", "s = a", "0", "count")
-    with kerneltk.graph() as g:
-        y = kernel(X, 2.0, size=6)
-        s = count(X, size=6)
-    for array in (X, X + 1):
-        g.launch(r=array)
-        np.testing.assert_array_equal(y, 2 * array[::-1])
-        assert s == array.sum()
 
 
 class _Struct(ctypes.Structure):
@@ -164,35 +131,6 @@ def test_what_goes_by_value_is_as_it_was_recorded() -> None:
         record["a"] = value
         g.launch(p=record)
         np.testing.assert_array_equal(y, value)
-
-
-@pytest.mark.exhaustive
-def test_a_thread_that_ends_before_its_recording() -> None:
-    entered: list[Any] = []
-    results: list[Any] = []
-
-    def enter() -> None:
-        graph = kerneltk.graph()
-        graph.__enter__()
-        entered.append(graph)
-
-    def call() -> None:
-        results.append(scale()(X, 2.0))
-
-    for run in (enter, call):  # the second thread mostly has the number of the first
-        thread = threading.Thread(target=run)
-        thread.start()
-        thread.join()
-    np.testing.assert_array_equal(results[0], 2 * X)
-    with pytest.raises(LaunchError, match="in the thread in which it began"):
-        entered[0].__exit__(None, None, None)
-    with kerneltk.graph() as g:
-        entered.clear()  # ends that recording, and not this one
-        gc.collect()
-        y = scale()(X, 2.0)
-    g.launch()
-    np.testing.assert_array_equal(y, 2 * X)
-    assert not recorders
 
 
 def test_no_copies() -> None:
