@@ -35,8 +35,7 @@ from kerneltk.cuda_cpp.nvrtc.host_parts import HostPart, checking_lines, has_128
 from kerneltk.cuda_cpp.options import bytes_of, without_directives
 from kerneltk.cuda_cpp.requests import Request, lines_for_gpus, title_of
 from kerneltk.cuda_cpp.rewrites.launch_bounds import bound_of
-from kerneltk.cuda_cpp.rewrites.macro_pragmas import MACRO_PRAGMA
-from kerneltk.cuda_cpp.rewrites.passes import VOLATILE_WORDS, device_source
+from kerneltk.cuda_cpp.rewrites.passes import MACRO_PRAGMA, VOLATILE_WORDS, device_source
 from kerneltk.cuda_cpp.structs.layout import Layout, layouts_of
 from kerneltk.cuda_cpp.syntax.cached import (
     read_directives,

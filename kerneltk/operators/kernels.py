@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Collection, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from kerneltk.core.arrays import broadcast_shapes
 from kerneltk.core.structures import is_structure, items_of
@@ -20,13 +20,11 @@ from kerneltk.signature.parameters import NO_DEFAULT, Signature
 from kerneltk.signature.resolve import normalize_axes, plain_axis
 
 
-class Operator(Protocol):
-    """A kernel as an operator.
+class ExpressionOperator:
+    """A kernel from expressions as an operator.
 
     Attributes
     ----------
-    name : str
-        The kernel's.
     inputs, outputs : tuple of Operand
         Outputs may be given after the inputs.
     has_axes, has_size : bool
@@ -37,24 +35,6 @@ class Operator(Protocol):
     returns : bool
         Whether a call returns the outputs that it allocates.
     """
-
-    name: str
-    inputs: tuple[Operand, ...]
-    outputs: tuple[Operand, ...]
-    has_axes: bool
-    has_size: bool
-    has_known_effects: bool
-    returns: bool
-
-    def describe(self, args: Sequence[Any], options: dict[str, Any]) -> CallDescription:
-        """Describe a call; `args` are of `ArraySpec` and types of numbers."""
-
-    def call(self, args: Sequence[Any], options: dict[str, Any]) -> tuple[Any, ...]:
-        """Call the kernel, and return its results."""
-
-
-class ExpressionOperator:
-    """A kernel from expressions as an operator."""
 
     has_size = has_known_effects = True
 
@@ -78,7 +58,7 @@ class ExpressionOperator:
         self.has_axes = isinstance(kernel, ReductionKernel)
 
     def describe(self, args: Sequence[Any], options: dict[str, Any]) -> CallDescription:
-        """Describe a call."""
+        """Describe a call; `args` are of `ArraySpec` and types of numbers."""
         size = options.get("size")
         if self.has_axes:
             axis = plain_axis(options.get("axis"))
@@ -150,6 +130,10 @@ class ElementOperator:
                 f"Kernel '{self.name}' returns {found} values, and its 'return' statements show "
                 f"{self._count}.\n  Hint: return the values one by one: 'return a, b'."
             )
+
+
+Operator = ExpressionOperator | ElementOperator
+"""A kernel whose results follow from its arguments."""
 
 
 def _arrays_of(result: Any) -> tuple[Any, ...]:

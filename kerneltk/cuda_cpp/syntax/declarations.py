@@ -141,11 +141,6 @@ class Unsupported(NamedTuple):
     line: int  # one-based
     guard: str = ""  # as `DeclaredKernel` has it
 
-    @property
-    def is_conditional(self) -> bool:
-        """Whether only some compilations see it."""
-        return bool(self.guard)
-
 
 class DeclaredField(NamedTuple):
     """A field of a struct."""

@@ -77,11 +77,6 @@ class Scope:
     end: int = 0
 
 
-def declarators(node: Node) -> Iterator[Node]:
-    """Yield the declarators of a declaration."""
-    yield from node.children_by_field_name("declarator")
-
-
 class _Declared(NamedTuple):
     """A declared name, and what stands before and behind it in its declarator."""
 
@@ -217,8 +212,9 @@ class Names:
             if self.mentions(source_of(node.child_by_field_name("arguments")), scope):
                 self._instantiated.add(last_name(node.child_by_field_name("function")))
         elif kind in ("type_definition", "alias_declaration") and self.names_type(source_of(node)):
-            for part in (*declarators(node), *node.children_by_field_name("name")):
-                self.types.update(declared.name for declared in _declared(part))
+            declared = node.children_by_field_name("declarator")
+            for part in (*declared, *node.children_by_field_name("name")):
+                self.types.update(found.name for found in _declared(part))
         meant = parameters if is_meant else frozenset()
         if kind in FUNCTIONS:
             scope = self._read_function(node, scope, meant)
@@ -272,7 +268,7 @@ class Names:
         is_bits = any(child.type == "bitfield_clause" for child in node.children)
         type_ = node.child_by_field_name("type")
         given = node.type == "declaration" and self.mentions(source_of(node), scope)
-        for declarator in declarators(node):
+        for declarator in node.children_by_field_name("declarator"):
             if given:
                 # A class template whose arguments are deduced, or a pointer to a function template.
                 value = declarator.child_by_field_name("value")
