@@ -75,21 +75,6 @@ def test_each_device_loads_the_same_object_code(store: Cache) -> None:
     assert backend.loaded[0] == backend.loaded[1]
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        TranslationUnit("host", "int two;", "k"),
-        TranslationUnit("host", "int one;", "k2"),
-        TranslationUnit("host", "int one;", "k", ("-DX",)),
-    ],
-)
-def test_another_unit_is_compiled(store: Cache, other: TranslationUnit) -> None:
-    backend = Counting()
-    pipeline.get_function(UNIT, backend)
-    pipeline.get_function(other, backend)
-    assert backend.compiled == 2
-
-
 def test_origins_are_for_messages_only(store: Cache) -> None:
     backend = Counting()
     pipeline.get_function(UNIT, backend)
@@ -114,14 +99,6 @@ def test_a_function_has_a_trace_where_it_was_loaded(store: Cache) -> None:
     assert trace is not None
     assert trace.key == pipeline.key_of(UNIT, backend, backend.target())
     assert pipeline.traced_function(UNIT, backend) == (function, None)
-
-
-def test_a_function_is_loaded_by_its_key(store: Cache) -> None:
-    backend = Counting()
-    key = pipeline.key_of(UNIT, backend, backend.target())
-    assert pipeline.kept_function(key, backend) is None
-    function = pipeline.get_function(UNIT, backend)
-    assert pipeline.kept_function(key, backend) is function
 
 
 def test_a_failure_is_not_remembered(store: Cache) -> None:

@@ -75,37 +75,6 @@ def test_other_ways_to_say_the_grid() -> None:
     np.testing.assert_array_equal(y, 6 * x + 1)
 
 
-def test_repeated_launches_with_other_values() -> None:
-    kernel, x, y = axpy()
-    for n, a in ((10, 1.0), (20, 2.0), (30, 3.0)):
-        y[:] = 0
-        kernel((1,), (32,), (n, a, x, y))
-        np.testing.assert_array_equal(y[:n], a * x[:n])
-        assert not y[n:].any()
-
-
-def test_numbers_become_the_parameters_types() -> None:
-    code = r"""
-    enum color { red, green };
-    __global__ void take(signed char a, unsigned short b, long long c, size_t d, float e, double f,
-                         bool g, color h, double* out) {
-        double values[] = {(double)a, (double)b, (double)c, (double)d, e, f, (double)g, (double)h};
-        for (int i = 0; i < 8; ++i) out[i] = values[i];
-    }
-    """
-    kernel = kerneltk.RawKernel(code, "take")
-    out = np.zeros(8)
-    kernel(1, 1, (-3, np.int64(65535), 1 << 40, np.uint8(7), 1, np.float32(0.5), True, 1, out))
-    np.testing.assert_array_equal(out, [-3, 65535, 1 << 40, 7, 1, 0.5, 1, 1])
-
-
-def test_a_float_that_is_whole_is_no_int_by_chance() -> None:
-    kernel, x, y = axpy()
-    kernel(1, 32, (np.array(32), 2, x, y))  # a 0-d array is a number
-    with pytest.raises(ArgumentTypeError, match="not an integer"):
-        kernel(1, 32, (32.5, 2, x, y))
-
-
 ANY = r"""
 #include <cuda_fp16.h>
 __global__ void any(const void* a, const char* b, const unsigned char* c, const int* d,
@@ -187,15 +156,6 @@ def test_a_module_offers_all_its_kernels() -> None:
         module.get_function("shapes::scale")
     with pytest.raises(ArgumentValueError, match="did you mean 'weigh'"):
         module.get_function("weight")
-
-
-def test_an_unknown_kernel() -> None:
-    kernel = kerneltk.RawKernel(AXPY, "axpi")
-    with pytest.raises(CompileError, match=r"no kernel 'axpi'.*\n.*did you mean 'axpy'"):
-        kernel(1, 1, (np.zeros(1),))
-    templated = kerneltk.RawKernel(MODULE, "shapes::scale")
-    with pytest.raises(CompileError, match="template of <class T, int N>"):
-        templated(1, 1, (np.zeros(1),))
 
 
 def test_pickled_modules_work() -> None:

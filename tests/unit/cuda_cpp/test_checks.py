@@ -182,17 +182,6 @@ def test_pointers_that_may_be_read(source: str, options: tuple[str, ...], tmp_pa
     assert RawSource(source, "code", filled).names_again("f", "x")
 
 
-def test_pointers_that_macros_read_are_checked() -> None:
-    kernel = kerneltk.RawKernel(f"{HEAD} {{ BODY; }}", "f", options=("-DBODY=x[0]=1",))
-    with pytest.raises(ArgumentTypeError, match="points to 'float'"):
-        kernel(1, 1, (np.zeros(2),))
-    frozen = np.zeros(1, np.float32)
-    frozen.flags.writeable = False
-    with pytest.raises(ArgumentValueError, match="read-only"):
-        kernel(1, 1, (frozen,))
-    assert frozen == [0]
-
-
 def test_pointers_that_no_macro_of_the_body_reads() -> None:
     macros = (
         "#ifndef H // x\n#define H\n#define BODY x[0] = 1\n#define SIZE 4\n#define PUT(y) \\\n"

@@ -143,16 +143,6 @@ def arguments(**others: Any) -> tuple[Any, ...]:
     return tuple({**given, **others}.values())
 
 
-def test_arguments_of_every_size_arrive(program: RawProgram) -> None:
-    args = arguments()
-    run = launcher(program, args)
-    for number in (-1, 5):
-        args = arguments(a=number)
-        run(1, 1, args)
-        wanted = [number, 200, 0.5, 2.5, -300, 3, 4, 2**40, 1]
-        np.testing.assert_array_equal(args[1], wanted)
-
-
 @pytest.mark.parametrize(
     ("others", "error"),
     [
@@ -191,12 +181,3 @@ def test_read_only_arrays(program: RawProgram) -> None:
         run(1, 1, args)
     with pytest.raises(ArgumentValueError, match="'out' of kernel 'f' is read-only"):
         launcher(program, args)
-
-
-def test_without_checks(program: RawProgram) -> None:
-    args = arguments(out=np.zeros(18)[::2])
-    with pytest.raises(ArgumentValueError, match="gaps"):
-        launcher(program, args)
-    launcher(program, args, checks="off")(1, 1, args)
-    assert args[1].base is not None
-    np.testing.assert_array_equal(args[1].base[:9], [-1, 200, 0.5, 2.5, -300, 3, 4, 2**40, 1])

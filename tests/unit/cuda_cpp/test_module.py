@@ -135,13 +135,6 @@ def files(directory: Path) -> tuple[Path, Path]:
     return one, two
 
 
-def test_templates_are_asked_of_the_file_that_has_them(tmp_path: Path) -> None:
-    names = ("f<float>", "ns::h<3>", "f<int>")
-    one, two = read_programs(files(tmp_path), (), "nvrtc", (), names)
-    assert one.offered == ("g", "f<float>", "f<int>")
-    assert two.offered == ("ns::h<3>",)
-
-
 def test_without_files_or_names(tmp_path: Path) -> None:
     assert read_programs((), (), "nvrtc", (), ()) == []
     one, two = read_programs(map(str, files(tmp_path)), (), "nvrtc", (), ())  # type: ignore[arg-type]

@@ -92,19 +92,6 @@ def test_a_file_is_put_together_once(steps: list[str], file: Path) -> None:
     assert steps == ["cuda"]
 
 
-def test_unchanged_content_is_known(
-    steps: list[str], file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    launched(file)
-    for path in file.parent.iterdir():
-        path.write_bytes(path.read_bytes())
-        os.utime(path, (1, 1))
-    monkeypatch.chdir("/")
-    assert is_known(steps, file) == (1, True)
-    file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))  # the same to compilers
-    assert is_known(steps, file) == (1, True)
-
-
 def test_one_source_two_questions(steps: list[str], file: Path) -> None:
     file.write_text(file.read_text() + "template <int N> __global__ void t(int* o) { o[0] = N; }\n")
     for _ in range(2):
@@ -288,15 +275,6 @@ def test_a_header_by_a_macro(steps: list[str], tmp_path: Path) -> None:
     for number in (3, 4, 4):  # whose name only a preprocessor knows: never kept
         header.write_text(f"#define VALUE {number}\n")
         assert is_known(steps, path) == (number, False)
-
-
-def test_other_architectures(steps: list[str], file: Path) -> None:
-    targets = ("sm_80", "sm_90", "compute_90", "lto_90")
-    first = [kerneltk.load(file).compile_for(target) for target in targets]
-    assert len({code.code for code in first}) == len(targets)
-    steps.clear()
-    assert [kerneltk.load(file).compile_for(target) for target in targets] == first
-    assert not steps
 
 
 # -- the surroundings ------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import pytest
 import kerneltk
 from kerneltk.cuda_cpp.program import RawProgram, Variable, errors_of_log
 from kerneltk.cuda_cpp.source import RawSource
-from kerneltk.errors import ArgumentTypeError, ArgumentValueError, CompileError, LaunchError
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError, CompileError
 from kerneltk.object_code.reflection import ParameterType, decode
 
 
@@ -44,30 +44,6 @@ __global__ void turn(unsigned* x) { if (x[0] > 1) x[0] = turned(x[0]); }
 __global__ void twice(float* x) { x[0] *= 2; }
 __global__ void ranked(int* x) { x[0] = rank(7); }
 """
-
-
-@pytest.mark.exhaustive
-def test_kernels_run_beside_others_that_cpu_cores_refuse(tmp_path: Path) -> None:
-    (tmp_path / "k.cu").write_text(REFUSED)
-    for _ in range(2):  # the second time what is refused is known
-        module = kerneltk.load(tmp_path / "k.cu", name_expressions=["clustered<int>"])
-        x, y, z = np.ones(1, np.float32), np.ones(1, np.uint32), np.ones(1, np.int32)
-        module.twice(1, 1, (x,))
-        module.turn(1, 1, (y,))  # comes by nothing that is refused
-        assert (x[0], y[0]) == (2, 1)
-        y[0] = 5
-        with pytest.raises(LaunchError) as fault:
-            module.turn(1, 1, (y,))
-        assert str(fault.value).splitlines()[0] == (
-            "In kernel 'turn', block (0, 0, 0), thread (0, 0, 0): function 'turned' cannot run on "
-            "CPU cores, which have no inline PTX (k.cu:2)."
-        )
-        with pytest.raises(CompileError, match="'clustered' cannot run on CPU cores") as caught:
-            module.get_function("clustered<int>")(1, 1, (z,))
-        assert "k.cu:7: template <class T> __global__ void clustered" in str(caught.value)
-        # Another function of the name of one that is left out is not called in its place.
-        with pytest.raises(LaunchError, match="function 'rank' cannot run on CPU cores"):
-            module.ranked(1, 1, (z,))
 
 
 def test_errors_of_a_log() -> None:

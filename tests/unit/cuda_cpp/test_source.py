@@ -12,7 +12,7 @@ from kerneltk.backends.base import capabilities_of
 from kerneltk.core.artifacts import LinkInput
 from kerneltk.cuda_cpp.requests import Request
 from kerneltk.cuda_cpp.source import RawSource, read_file
-from kerneltk.errors import ArgumentValueError, BackendUnavailableError
+from kerneltk.errors import BackendUnavailableError
 
 from .test_kernel import kernel
 
@@ -120,14 +120,6 @@ def test_units_for_the_host() -> None:
     linked = RawSource("", "code", links=(LinkInput("x", "ltoir", b""),))
     with pytest.raises(BackendUnavailableError, match="'code' is linked with object code for GPUs"):
         linked.unit(host, [])
-
-
-def test_files_that_are_not_there(tmp_path: Path) -> None:
-    for path in (tmp_path, tmp_path / "none.cu"):
-        with pytest.raises(ArgumentValueError, match="cannot be read: "):
-            read_file(path)
-    (tmp_path / "x.cu").write_bytes(b"// \xff\n")
-    assert read_file(tmp_path / "x.cu").code == "// \udcff\n"
 
 
 def test_a_libcudacxx_with_timespec_that_nvrtc_compiles(tmp_path: Path) -> None:

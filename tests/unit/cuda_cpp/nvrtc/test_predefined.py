@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import kerneltk
 from kerneltk.cache import stand_ins
@@ -45,22 +44,3 @@ def test_a_header_or_an_option_may_ask(tmp_path: Path) -> None:
     options = (f"-I{tmp_path}", "-DORDER=__ORDER_LITTLE_ENDIAN__")
     for target in ("sm_90", "host"):
         assert kerneltk.RawKernel(code, "k", options=options).compile_for(target).code
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("target", ["sm_90", "host"])
-@pytest.mark.parametrize("name", ["__linux__", "__unix__", "__linux", "__gnu_linux__"])
-def test_files_are_told_the_system(tmp_path: Path, target: str, name: str) -> None:
-    path = tmp_path / "k.cu"
-    path.write_text(f"""
-#if defined(_WIN32) || defined(__APPLE__)
-#error another system
-#elif defined({name})
-#include <sys/mman.h>
-{KERNEL}
-#else
-#error an unknown system
-#endif
-static_assert(__INT64_MAX__ > 0 && sizeof(__SIZE_TYPE__) == 8, "");
-""")
-    assert kerneltk.load(path).compile_for(target).code

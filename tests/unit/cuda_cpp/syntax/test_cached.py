@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-import kerneltk
 from kerneltk.cache import derived
 from kerneltk.cache.store import Cache
 from kerneltk.cuda_cpp.rewrites import passes
@@ -97,31 +96,3 @@ def test_the_words_are_in_all_that_mentions_volatile_memory() -> None:
     for word in words:
         assert any(part in word for part in cached._DIRECTIVE_WORDS)
         assert any(part in word for part in passes.VOLATILE_WORDS)
-
-
-# -- what a program sees ---------------------------------------------------------------------------
-
-INCLUDING = '#include "part.h"\n'
-
-
-def signature(options: tuple[str, ...]) -> str:
-    return kerneltk.RawKernel(INCLUDING, "f", options).signature
-
-
-def test_a_changed_header_is_seen(tmp_path: Path) -> None:
-    options = (f"-I{tmp_path}",)
-    header = tmp_path / "part.h"
-    for parameters in ("int* a", "int* b", "int* a, int n", "int* a"):
-        header.write_text(f"__global__ void f({parameters}) {{}}\n")
-        assert signature(options) == f"f({parameters})"
-
-
-def test_another_include_path_is_seen(tmp_path: Path) -> None:
-    paths = [tmp_path / name for name in "ab"]
-    for path in paths:
-        path.mkdir()
-        (path / "part.h").write_text(f"__global__ void f(int* {path.name}) {{}}\n")
-    for first, second in (paths, reversed(paths)):
-        assert signature((f"-I{first}", f"-I{second}")) == f"f(int* {first.name})"
-    (paths[0] / "part.h").unlink()
-    assert signature((f"-I{paths[0]}", f"-I{paths[1]}")) == "f(int* b)"
