@@ -290,20 +290,7 @@ class LaunchGeometry:
         launch: tuple[int, int],
         scratch: int = 0,
     ) -> LaunchGeometry:
-        """The geometry of a launch that visits so many elements.
-
-        Parameters
-        ----------
-        specialization : Specialization
-        resolved : Resolved
-        constants : bytes
-            The constant part of the argument block.
-        elements : int
-        launch : (int, int)
-            The grid and the chunk size.
-        scratch : int
-            Bytes.
-        """
+        """The geometry of a launch that visits so many elements, by its grid and chunk size."""
         lasting = elements > _SHORT_LAUNCH or specialization.definition.facts.loops
         return cls(
             specialization,

@@ -540,12 +540,6 @@ class HostReader:
             return _TEST_MACRO.fullmatch(spelled) is not None
         return not has_unknown_macro(head)
 
-    def read_instantiation(self, node: Node, scope: Scope) -> None:
-        """Leave out an explicit instantiation: name expressions ask for kernels, and what they
-        need is instantiated anyway.
-        """
-        self.host.spans[self.tree.span(node, scope)] = ""
-
     def read_class(self, node: Node, scope: Scope) -> None:
         """Leave out a class of the host, or the members that only the host can call."""
         body = node.child_by_field_name("body")
@@ -628,7 +622,9 @@ class HostReader:
             if spelled.isidentifier() and function_declarator(node) is not None:
                 self.host.untold[span] = (*scope.names, spelled)
         elif any(_tags(node)):
-            self._offer_variables(node, scope, declarators)
+            # A class with variables of it goes, unless device code refers to one of them.
+            if not self.tree.words_between(node.start_byte, node.end_byte):
+                self._offer(node, scope, (*map(declared_name, declarators), *_tags(node)))
         elif (
             name is None
             or scope.is_broken  # it may be a member, or a statement
@@ -655,12 +651,6 @@ class HostReader:
                 words = words_of(source[len(head) :])
                 for spelled in names:
                     self.host.constants[spelled] = Constant(start, span, words)
-
-    def _offer_variables(self, node: Node, scope: Scope, declarators: list[Node]) -> None:
-        """Leave out a class with variables of it, unless device code refers to one of them."""
-        if self.tree.words_between(node.start_byte, node.end_byte):
-            return
-        self._offer(node, scope, (*map(declared_name, declarators), *_tags(node)))
 
     def read_enumeration(self, node: Node, scope: Scope) -> None:
         """Leave out an enumeration, unless device code refers to it or a number of it."""
@@ -717,7 +707,9 @@ class HostReader:
             return
         source = self.tree.plain[node.start_byte : node.end_byte]
         names_host = self._is_named(node.start_byte, node.end_byte)
-        names_host = names_host or self._is_unknown_namespace(source)
+        # It may use a namespace that nothing declares which is left.
+        used = _USED_NAMESPACE.match(source)
+        names_host = names_host or (used is not None and not self.host.declares_namespace(used[1]))
         names_host = names_host or _TEST_STATEMENT.match(source) is not None
         declarators = node.children_by_field_name("declarator") or (
             node.children_by_field_name("name")
@@ -731,11 +723,6 @@ class HostReader:
             self.host.candidates[span] = Candidate(span, names, names_host)
         elif names_host:
             self.host.spans[span] = ""
-
-    def _is_unknown_namespace(self, source: str) -> bool:
-        """Return whether a statement uses a namespace that nothing declares which is left."""
-        found = _USED_NAMESPACE.match(source)
-        return found is not None and not self.host.declares_namespace(found[1])
 
 
 def _functions_in_macro(prepared: Prepared, directive: Directive) -> Iterator[Span]:

@@ -225,7 +225,8 @@ class _Branch:
         elif kind == "enum_specifier":
             self.host.read_enumeration(node, scope)
         elif kind == "template_instantiation":
-            self.host.read_instantiation(node, scope)
+            # Name expressions ask for kernels, and what they need is instantiated anyway.
+            self.found.host.spans[self.tree.span(node, scope)] = ""
         else:
             self.host.read_names(node, scope)
         return None

@@ -295,7 +295,8 @@ class _Finder:
         specialization, in whose place another one would be taken.
         """
         inner = unwrapped(node)
-        if inner.type in WRAPPERS or (inner.type in CLASSES and _is_special(inner)):
+        named = inner.child_by_field_name("name") if inner.type in CLASSES else None
+        if inner.type in WRAPPERS or (named is not None and named.type == "template_type"):
             return False
         declared = tuple(_declared_by(tree, inner)) if cause.word else ()
         self._names.update((name, cause) for name in declared)
@@ -383,12 +384,6 @@ def _declared_by(tree: SourceTree, node: Node) -> Iterator[str]:
     else:
         declared = list(map(declared_name, node.children_by_field_name("declarator")))
     yield from filter(_NAME.fullmatch, tree.last_names(declared))
-
-
-def _is_special(node: Node) -> bool:
-    """Return whether a class is a specialization of a template."""
-    name = node.child_by_field_name("name")
-    return name is not None and name.type == "template_type"
 
 
 def _is_around(outer: Node, inner: Node) -> bool:

@@ -109,13 +109,6 @@ def _declared(node: Node) -> Iterator[_Declared]:
                 yield _Declared(source_of(name), "&", "")
 
 
-def _classes_around(node: Node) -> Iterator[str]:
-    """Yield the names of the classes that a node is in."""
-    for at in around(node):
-        if at.type in CLASSES:
-            yield from _NAME.findall(source_of(at.child_by_field_name("name")))[:1]
-
-
 class Names:
     """The names of a source that lead to volatile memory.
 
@@ -250,7 +243,10 @@ class Names:
             if name and name != "operator()":
                 self.everywhere.add(name)
             else:  # an object of the class stands for volatile memory
-                self.types.update(_classes_around(node))
+                for at in around(node):
+                    if at.type in CLASSES:
+                        named = source_of(at.child_by_field_name("name"))
+                        self.types.update(_NAME.findall(named)[:1])
         if VOLATILE.search(behind):  # a member of volatile objects
             scope.shared |= self._fields
             self.qualified |= self._fields
