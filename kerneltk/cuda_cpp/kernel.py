@@ -72,6 +72,11 @@ _FLAGS = ("cooperative", "programmatic", "exited_arrive", "checks")
 _MODE_WORDS = ("cooperative", "cluster", "programmatic", "exited_arrive", "checks", "backend")
 
 
+def _checks_of(given: bool | None) -> Checks:
+    """Return the mode of the checks, as a kernel or a launch asks for it."""
+    return current_checks() if given is None else "error" if given else "off"
+
+
 class _Way(NamedTuple):
     """How a launch is made, by the keywords of its call: `slot` is their bytes, by which the next
     equal ones are known, None where there are none.
@@ -188,9 +193,7 @@ class RawDispatcher(GridDispatcher):
 
     def _described(self, way: _Way, args: tuple[Any, ...], grid: Any, block: Any) -> _Call:
         changes = state.number  # read first, so that a change behind it shows
-        checks: Checks = "error" if way.checks else "off"
-        checks = current_checks() if way.checks is None else checks
-        return _Call(*self._adopt(args, way.backend), way, checks, changes)
+        return _Call(*self._adopt(args, way.backend), way, _checks_of(way.checks), changes)
 
     def _specialized(self, call: _Call) -> LoadedKernel:
         loaded = self._program.kernel(call.backend, self.name)

@@ -22,7 +22,7 @@ from kerneltk.cuda_cpp.syntax.host_part.reachability import (
     unreached,
     words_of,
 )
-from kerneltk.cuda_cpp.syntax.preprocess import Directive, Prepared, prepare
+from kerneltk.cuda_cpp.syntax.preprocess import Directive, Prepared, closure, prepare
 from kerneltk.cuda_cpp.syntax.tree import (
     CLASSES,
     Scope,
@@ -300,19 +300,12 @@ class HostCode:
         standing: dict[str, list[str]] = {}
         for name, text in others:
             standing.setdefault(_FIRST.findall(text)[0], []).append(name)
-        known = set(names)
-        for name in names:  # which grows
-            more = [other for other in standing.get(name, ()) if other not in known]
-            known.update(more)
-            names += more  # they stand for one of those
-        return re.compile(rf"\b({'|'.join(names)})\b[ \t]*(?=\()") if names else None
+        every = closure(names, lambda name: standing.get(name, ()))  # they stand for one of those
+        return re.compile(rf"\b({'|'.join(every)})\b[ \t]*(?=\()") if every else None
 
     def _is_function(self, replacement: str) -> bool:
         """Return whether a macro stands for the definition of a function without an annotation."""
-        words, known = words_of(replacement), frozenset[str]()
-        while words != known:
-            known = words
-            words = known.union(*(self._macro_words.get(word, ()) for word in known))
+        words = closure(words_of(replacement), lambda word: self._macro_words.get(word, ()))
         return (
             _FUNCTION.match(replacement) is not None
             and words.isdisjoint(_ANNOTATIONS)

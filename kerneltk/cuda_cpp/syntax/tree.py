@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
@@ -50,13 +50,13 @@ def source_of(node: Node | None) -> str:
     return (node.text or b"").decode("ascii") if node is not None else ""
 
 
-def within(node: Node) -> Iterator[Node]:
-    """Yield a node and what is in it."""
+def within(node: Node, enters: Callable[[Node], bool] = lambda _: True) -> Iterator[Node]:
+    """Yield a node and what is in it, but for what is in those that it does not enter."""
     pending = [node]
     while pending:
         node = pending.pop()
         yield node
-        pending += reversed(node.children)
+        pending += reversed(node.children) if enters(node) else ()
 
 
 def around(node: Node | None) -> Iterator[Node]:

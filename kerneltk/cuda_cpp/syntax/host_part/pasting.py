@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 
-from kerneltk.cuda_cpp.syntax.preprocess import closing_of
+from kerneltk.cuda_cpp.syntax.preprocess import closing_of, closure
 
 _PART = re.compile(r"\w+")
 _CALL = re.compile(r"\b([^\W\d]\w*)\s*\(")
@@ -67,15 +67,7 @@ class Macros:
                 # A macro that is an argument is used in the replacement.
                 if use[1] in pasting or arguments & pasting:
                     found |= arguments | {use[1]}
-        pending = found & self._parts.keys()
-        known = set(pending)
-        while pending:
-            more = self._parts[pending.pop()]
-            found |= more
-            new = (more & self._parts.keys()) - known
-            known |= new
-            pending |= new
-        return frozenset(found)
+        return frozenset(closure(found, lambda name: self._parts.get(name, ())))
 
 
 def pasted(names: Iterable[str], parts: Collection[str]) -> list[str]:

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kerneltk.cuda_cpp.syntax.host_part.pasting import pasted
+from kerneltk.cuda_cpp.syntax.preprocess import blank_spans
 
 Span = tuple[int, int]  # characters of the source
 
@@ -51,13 +52,7 @@ def words_of(source: str) -> frozenset[str]:
 
 def _outside(code: str, spans: Iterable[Span]) -> frozenset[str]:
     """The names in a source but in some of its characters."""
-    parts: list[str] = []
-    position = 0
-    for start, end in sorted(spans):
-        if start > position:
-            parts.append(code[position:start])
-        position = max(position, end)
-    return words_of("\n".join((*parts, code[position:])))
+    return words_of(blank_spans(code, spans))
 
 
 class _Reachability:
