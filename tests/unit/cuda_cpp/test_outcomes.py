@@ -27,7 +27,7 @@ from kerneltk.cuda_cpp.outcomes import Entry, Outcome
 from kerneltk.cuda_cpp.program import RawProgram
 from kerneltk.cuda_cpp.source import RawSource
 from kerneltk.cuda_cpp.syntax.declarations import Refused
-from kerneltk.errors import CompileError, LaunchError
+from kerneltk.errors import CompileError
 from tests.sampling import one_in
 from tests.unit.cache.stages import record_of, sealed
 
@@ -313,47 +313,6 @@ def key_of(entry: Entry[Any]) -> str:
 
 
 # -- what a launch says ----------------------------------------------------------------------------
-
-REFUSED = """#define TURN(a, b) asm("turn %0, %1;" : "=r"(a) : "r"(b))
-__device__ unsigned turned(unsigned x) { unsigned y; TURN(y, x); return y; }
-__global__ void turn(unsigned* x) { if (x[0] > 1) x[0] = turned(x[0]); }
-__global__ void ask(unsigned* x) { asm("ask %0;" : "=r"(x[0])); }
-__global__ void twice(unsigned* x) { x[0] *= 2; }
-#ifdef NOWHERE
-__global__ void hidden(unsigned* x) { x[0] = 1; }
-#endif
-template <int N> __global__ void t(unsigned* x) { x[0] = N; }
-__constant__ int c[3] = {1, 2, 3};
-int main() { return std::printf("host"); }
-"""
-
-
-def said(path: Path, name: str, value: int) -> str:
-    """Return what a launch of a kernel says, or writes."""
-    x = np.full(1, value, np.uint32)
-    try:
-        kerneltk.load(path).get_function(name)(1, 1, (x,))
-    except (CompileError, LaunchError, ValueError) as error:
-        return f"{type(error).__name__}: {error}"
-    return str(x[0])
-
-
-@pytest.mark.exhaustive
-def test_messages_are_the_same(steps: list[str], tmp_path: Path) -> None:
-    path = tmp_path / "k.cu"
-    path.write_text(REFUSED)
-    calls = [("twice", 3), ("turn", 1), ("turn", 5), ("ask", 1), ("hidden", 1), ("t", 1)]
-    first = [said(path, *call) for call in calls]
-    assert first[:2] == ["6", "1"]
-    assert "In kernel 'turn'" in first[2]
-    assert "(k.cu:1)" in first[2]
-    assert "Kernel 'ask' cannot run on CPU cores, which have no inline PTX" in first[3]
-    assert 'k.cu:4: __global__ void ask(unsigned* x) { asm("ask %0;"' in first[3]
-    assert "offers no kernel 'hidden'" in first[4]
-    steps.clear()
-    assert [said(path, *call) for call in calls] == first
-    assert not steps
-    assert kerneltk.load(path).get_array("c", backend="host").tolist() == [1, 2, 3]
 
 
 @pytest.mark.exhaustive
