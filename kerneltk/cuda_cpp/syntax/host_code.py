@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kerneltk.core.lexer import CHARACTER, COMMENT, STRING
 from kerneltk.cuda_cpp.syntax.host_part.libraries import is_host_library, serves_devices
-from kerneltk.cuda_cpp.syntax.host_part.pasting import Macros
 from kerneltk.cuda_cpp.syntax.host_part.reachability import (
     Candidate,
+    Macros,
     Member,
     Span,
     unreached,
