@@ -121,13 +121,8 @@ def test_what_goes_by_value_is_as_it_was_recorded() -> None:
             g.launch(**replaced)
             np.testing.assert_array_equal(y, 4 if "x" in replaced else 2)
             y[:] = 0
-    new = records.copy()
-    for value in (3, 4):  # the same object, with other numbers
-        new["a"] = value
-        g.launch(p=new[0])
-        np.testing.assert_array_equal(y, value)
-    record = new[0]
-    for value in (5, 6):
+    record = records.copy()[0]
+    for value in (5, 6):  # the same object, with other numbers
         record["a"] = value
         g.launch(p=record)
         np.testing.assert_array_equal(y, value)
