@@ -12,9 +12,8 @@ from kerneltk.core.arrays import ArraySpec
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 from kerneltk.interop import torch_tensors
 from kerneltk.launch.dispatch import CallDescription
-from kerneltk.operators.kernels import Operator
+from kerneltk.operators.kernels import Operand, Operator, check_known, check_written
 from kerneltk.operators.launches import LaunchOperator
-from kerneltk.operators.operands import Operand, check_known, check_written
 from kerneltk.signature.parameters import NO_DEFAULT
 
 _DECLARE = "name it in 'mutates_args'."
