@@ -31,7 +31,6 @@ from kerneltk.cuda_cpp.syntax.tree import (
     closing_parenthesis,
     declared_name,
     function_declarator,
-    last_name,
     unwrapped,
 )
 
@@ -480,7 +479,7 @@ class HostReader:
         name_node = declared_name(declarator)
         if name_node is None:
             return
-        name = last_name(self.tree.slice(name_node))
+        name = self.tree.last_name(name_node)
         span = self.tree.span(node, scope)
         body = node.child_by_field_name("body")
         if body is not None and name_node.type == "identifier":
@@ -510,7 +509,7 @@ class HostReader:
 
     def keep(self, node: Node, declarator: Node, scope: Scope, *, is_kernel: bool = False) -> None:
         """Take note of a function with an annotation."""
-        spelled = next(iter(self.tree.last_names([declared_name(declarator)])), "")
+        spelled = self.tree.last_name(declared_name(declarator))
         self.host.keep(self.tree.span(node, scope), spelled, is_kernel=is_kernel)
 
     def _offer_function(self, name: Node, span: Span, start: int) -> None:
@@ -610,7 +609,7 @@ class HostReader:
         name = declared_name(declarators[0])
         if self._is_named(node.start_byte, node.end_byte):
             span = self.tree.span(node, scope)
-            spelled = next(iter(self.tree.last_names([name])), "")
+            spelled = self.tree.last_name(name)
             self.host.spans[span] = spelled
             if spelled.isidentifier() and function_declarator(node) is not None:
                 self.host.untold[span] = (*scope.names, spelled)
@@ -634,7 +633,7 @@ class HostReader:
             is_const = all(re.match(r"(?:\*\s*)+const\b", d) for d in pointers)
             span = self.tree.span(node, scope)
             if scope.template is None and not (is_const and (pointers or "const" in head)):
-                self.host.spans[span] = last_name(self.tree.slice(name))
+                self.host.spans[span] = self.tree.last_name(name)
                 return
             names = self.tree.last_names(map(declared_name, declarators))
             self.host.candidates[span] = Candidate(span, names, False)

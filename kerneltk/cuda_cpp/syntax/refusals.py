@@ -29,7 +29,6 @@ from kerneltk.cuda_cpp.syntax.tree import (
     SourceTree,
     declared_name,
     function_declarator,
-    last_name,
     unwrapped,
 )
 from kerneltk.cuda_cpp.syntax.unsupported import unsupported_in_macro, unsupported_words
@@ -309,7 +308,7 @@ class _Finder:
         if name is not None:
             self.refused.setdefault(span, self._described(tree, inner, cause, reason))
             # Another function of the name must not be called instead.
-            last = last_name(tree.slice(name))
+            last = tree.last_name(name)
             for other in self._functions[id(tree)].by_name[last]:
                 if other != inner:
                     self._refuse(tree, other, cause, reason)
@@ -417,7 +416,7 @@ class _Functions:
         for node in self.nodes:
             name = declared_name(function_declarator(node))
             if name is not None:
-                found[last_name(self._tree.slice(name))].append(node)
+                found[self._tree.last_name(name)].append(node)
         return found
 
     def between(self, first: int, last: int) -> list[Node]:

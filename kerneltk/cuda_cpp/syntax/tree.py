@@ -146,9 +146,13 @@ class SourceTree:
         """Return the source of a node, attributes included."""
         return self.prepared.shown[node.start_byte : node.end_byte]
 
+    def last_name(self, node: Node | None) -> str:
+        """Return what a name is without what it is in; empty for none."""
+        return "" if node is None else last_name(self.slice(node))
+
     def last_names(self, nodes: Iterable[Node | None]) -> frozenset[str]:
-        """Return what names are without what they are in."""
-        return frozenset(last_name(self.slice(node)) for node in nodes if node is not None)
+        """Return the same of several names, but for those that are none."""
+        return frozenset(self.last_name(node) for node in nodes if node is not None)
 
     def head_start(self, node: Node) -> int:
         """Return where a declaration begins: at the attributes right before it, if any."""
