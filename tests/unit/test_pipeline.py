@@ -189,24 +189,3 @@ def test_what_an_outline_does_not_show() -> None:
     unit, backend = replace(WHOLE, source="#include MACRO"), Looking()  # has a new key each time
     found = pipeline.trace_of(unit, backend, backend.target())
     assert pipeline.Provenance.of(unit, backend, found) is None
-
-
-def test_recalled(store: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline, "_modules", {})
-    unit = TranslationUnit("host", "int one;", "", raw=True)
-    ahead = pipeline.Ahead("host")
-    key = pipeline.key_of(unit, *ahead.compiler(unit))
-    loaded = pipeline.OnDevice(ahead.compiler(unit)[0])  # type: ignore[arg-type]
-    assert ahead.recall(key) is None
-    assert loaded.recall(key) is None
-    store.put(key, b"nothing of ours")
-    assert ahead.recall(key) is None
-    assert loaded.recall(key) is None
-    code = ahead.make(unit, key)
-    assert ahead.recall(key) == code
-    module = loaded.recall(key)
-    assert module is not None
-    assert module[1] == code
-    assert loaded.recall(key) is module
-    assert loaded.make(unit, key) is module
-    assert pipeline.get_module(unit, ahead.compiler(unit)[0]) is module  # type: ignore[arg-type]
