@@ -14,10 +14,8 @@ from kerneltk.backends.base import LaunchMode
 from kerneltk.core.artifacts import BackendName, ObjectCode, checked_text
 from kerneltk.core.recorders import current_recorder, recorders
 from kerneltk.core.records import Memo
-from kerneltk.cuda_cpp.attributes import FunctionAttributes
-from kerneltk.cuda_cpp.binary import BinaryProgram
 from kerneltk.cuda_cpp.kernel import RawDispatcher
-from kerneltk.cuda_cpp.module import ModulePrograms, read_programs
+from kerneltk.cuda_cpp.module import BinaryProgram, ModulePrograms, read_programs
 from kerneltk.cuda_cpp.options import (
     checked_compiler,
     checked_links,
@@ -26,6 +24,7 @@ from kerneltk.cuda_cpp.options import (
     template_argument,
 )
 from kerneltk.cuda_cpp.program import RawProgram
+from kerneltk.cuda_cpp.signature import LoadedKernel
 from kerneltk.cuda_cpp.source import RawSource
 from kerneltk.cuda_cpp.syntax.declarations import sample_arguments
 from kerneltk.errors import (
@@ -106,8 +105,21 @@ class _MadeFromSource:
         return self._program.source.compiler if isinstance(self._program, RawProgram) else "nvrtc"
 
 
+def _attribute(name: str, doc: str, *, is_settable: bool = False) -> Any:
+    """A property: one of `RawKernel.attributes`."""
+
+    def get(self: RawKernel) -> int:
+        return self.attributes[name]
+
+    def put(self: RawKernel, value: int) -> None:
+        loaded = self._loaded()
+        loaded.backend.set_attribute(loaded.function, name, int(value))
+
+    return property(get, put if is_settable else None, doc=doc)
+
+
 @common_calls("on grid")
-class RawKernel(Called, _MadeFromSource, FunctionAttributes):
+class RawKernel(Called, _MadeFromSource):
     """A kernel from CUDA C++ source.
 
     Called with CuPy arrays it is compiled by NVRTC and runs on the current GPU; called with NumPy
@@ -422,6 +434,57 @@ class RawKernel(Called, _MadeFromSource, FunctionAttributes):
             return ""
         found = self._program.source.declared(self.name, None)
         return found[1].doc if found else ""
+
+    # -- its function on the current device, by CuPy's names ------------------------------------
+
+    def _loaded(self, backend: BackendName | None = None) -> LoadedKernel:
+        chosen = foreign_arrays.backend_named(backend)
+        return self._program.kernel(chosen, self.name)
+
+    @property
+    def kernel(self) -> Any:
+        """The loaded function's handle on the current device."""
+        return self._loaded().function.handle
+
+    @property
+    def attributes(self) -> dict[str, int]:
+        """The attributes of the kernel on the current device, by CuPy's names; -1 where there is
+        no such attribute. Sizes are in bytes.
+        """
+        loaded = self._loaded()
+        return loaded.backend.attributes(loaded.function)
+
+    max_threads_per_block: int = _attribute(
+        "max_threads_per_block", "Threads that a block of this kernel can have."
+    )
+    shared_size_bytes: int = _attribute(
+        "shared_size_bytes", "Static shared memory of a block (bytes)."
+    )
+    const_size_bytes: int = _attribute("const_size_bytes", "Constant memory (bytes).")
+    local_size_bytes: int = _attribute(
+        "local_size_bytes",
+        "Local memory of a thread (bytes): arrays and what registers do not hold.",
+    )
+    num_regs: int = _attribute("num_regs", "Registers of a thread.")
+    ptx_version: int = _attribute(
+        "ptx_version", "The PTX version that it was compiled from: 10 * major + minor."
+    )
+    binary_version: int = _attribute(
+        "binary_version", "The architecture that it was compiled for: 10 * major + minor."
+    )
+    cache_mode_ca: int = _attribute(
+        "cache_mode_ca", "Whether it was compiled to cache all loads in the first level."
+    )
+    max_dynamic_shared_size_bytes: int = _attribute(
+        "max_dynamic_shared_size_bytes",
+        "Dynamic shared memory that a block can have (bytes). Launches raise it as they need.",
+        is_settable=True,
+    )
+    preferred_shared_memory_carveout: int = _attribute(
+        "preferred_shared_memory_carveout",
+        "Shared memory's share of the first-level cache (percent; -1: the driver's choice).",
+        is_settable=True,
+    )
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.signature}>"

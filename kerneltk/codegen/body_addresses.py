@@ -80,7 +80,8 @@ def takes_address(
     """
     if not any(word in source.plain for word in (*_AMPERSANDS, "addressof")):
         return False
-    if any(_has_ampersand(body) for _, body in _DEFINED.findall(source.plain)):
+    defined = (lex(body).tokens for _, body in _DEFINED.findall(source.plain))
+    if any(token in _AMPERSANDS for tokens in defined for token in tokens):
         return True
     tokens = source.tokens
     if any(name.endswith("addressof") for name in tokens):
@@ -127,10 +128,6 @@ def has_local_memory(source: Lexed, subscripted: Collection[str] = ()) -> bool:
             if not is_operand or left in _BEFORE_EXPRESSIONS:
                 return True
     return "union" in source.names or not source.names.isdisjoint(("addressof", "__shared__"))
-
-
-def _has_ampersand(macro: str) -> bool:
-    return any(token in _AMPERSANDS for token in lex(macro).tokens)
 
 
 def _is_name(token: str) -> bool:

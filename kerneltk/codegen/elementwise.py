@@ -161,7 +161,7 @@ class ElementwiseDefinition(KernelDefinition):
         space = Loop(shape, tuple(operand.strides for operand in operands))
         if self.reduce_dims:
             space = merge_in_order(space.shape, space.strides)
-        index_shape = space.shape if self.uses_index_space else None
+        index_shape = space.shape if "_ind" in self.facts.observed else None
         if index_shape is not None:
             self.check_coordinates("_ind", len(index_shape), self.reduce_dims)
         views = self._views(resolved.specs, space)
@@ -255,11 +255,6 @@ class ElementwiseDefinition(KernelDefinition):
         return not self.facts.observed.isdisjoint(("i", "_ind"))
 
     @cached_property
-    def uses_index_space(self) -> bool:
-        """Whether the body reads ``_ind``."""
-        return "_ind" in self.facts.observed
-
-    @cached_property
     def overwrites(self) -> bool:
         """Whether every array that the body writes is plainly overwritten, never read."""
         parameters = self.signature.parameters
@@ -287,11 +282,6 @@ class ElementwiseDefinition(KernelDefinition):
             prepared = lex(self.loop_prep)
             own |= prepared.names if self.facts.opaque else declared_variables(prepared).keys()
         return not self.facts.changed.isdisjoint(own)
-
-    @cached_property
-    def changes_index(self) -> bool:
-        """Whether the body may change ``i``."""
-        return "i" in self.facts.changed
 
 
 @record(slots=False)
@@ -517,7 +507,7 @@ class ElementwiseSpecialization(Specialization):
             "index": index,
             "walked": walked,
             "uses_index": definition.uses_index,
-            "changes_index": definition.changes_index,
+            "changes_index": "i" in definition.facts.changed,
             "views": self.seen(self.views),
             "renews_scope": self.renews_scope,
             "local_memory": definition.facts.local_memory,

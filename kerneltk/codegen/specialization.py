@@ -11,7 +11,7 @@ from kerneltk.codegen.definition import KernelDefinition
 from kerneltk.core.arrays import ArraySpec, is_c_contiguous
 from kerneltk.core.artifacts import Capabilities
 from kerneltk.core.dtypes import bool_bytes, describe
-from kerneltk.core.lexer import blanked, lex, token_spans
+from kerneltk.core.lexer import blanked, lex, token_spans, with_edits
 from kerneltk.core.records import cached_property, record
 from kerneltk.schedule.elementwise import Access
 from kerneltk.signature.parameters import Parameter
@@ -290,20 +290,7 @@ class LaunchGeometry:
         launch: tuple[int, int],
         scratch: int = 0,
     ) -> LaunchGeometry:
-        """The geometry of a launch that visits so many elements.
-
-        Parameters
-        ----------
-        specialization : Specialization
-        resolved : Resolved
-        constants : bytes
-            The constant part of the argument block.
-        elements : int
-        launch : (int, int)
-            The grid and the chunk size.
-        scratch : int
-            Bytes.
-        """
+        """The geometry of a launch that visits so many elements, by its grid and chunk size."""
         lasting = elements > _SHORT_LAUNCH or specialization.definition.facts.loops
         return cls(
             specialization,
@@ -369,7 +356,7 @@ def with_widened_operands(
     if "?" not in source:
         return source
     tokens = token_spans(blanked(source))
-    added: list[tuple[int, str]] = []
+    added: list[tuple[int, int, str]] = []
     for k, (token, _, _) in enumerate(tokens):
         if token != "?" or not _is_used(tokens, k, is_value):
             continue
@@ -382,12 +369,9 @@ def with_widened_operands(
         if names[0] in types and types[names[0]] == types.get(names[1]):
             continue
         for part in operands:
-            added += [(part[0][1], "kerneltk::widened(("), (part[-1][2], "))")]
-    pieces, last = [], 0
-    for at, text in sorted(added, key=lambda one: one[0]):
-        pieces += [source[last:at], text]
-        last = at
-    return "".join([*pieces, source[last:]])
+            begin, behind = part[0][1], part[-1][2]
+            added += [(begin, begin, "kerneltk::widened(("), (behind, behind, "))")]
+    return with_edits(source, sorted(added, key=lambda one: one[0]))
 
 
 def _end(tokens: Sequence[tuple[str, int, int]], begin: int, stops: Sequence[str]) -> int:

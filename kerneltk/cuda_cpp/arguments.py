@@ -147,19 +147,12 @@ def _template_dtypes(name: str) -> set[str]:
 
 def _dtype_of(pointee: ParameterType) -> str:
     """Return the dtype of the arrays that a pointer takes, for messages."""
-    if pointee.kind in ("int", "uint"):
-        return f"{'u' if pointee.kind == 'uint' else ''}int{8 * pointee.size}"
-    if pointee.kind == "float":
-        return f"float{8 * pointee.size}"
-    if pointee.kind in ("vector", "complex"):
-        return pointee.base
     if pointee.kind == "struct":
         return f"a structured dtype or bytes of itemsize {pointee.size}"
     if pointee.kind == "pointer":
         return "uint64 (addresses)"
-    return {"half": "float16", "bool": "bool", "bfloat16": "bfloat16"}.get(
-        pointee.kind, f"int{8 * pointee.size}"
-    )
+    # Enumerations and numbers of 128 bits have none.
+    return pointee.base or f"{'float' if pointee.kind == 'float' else 'int'}{8 * pointee.size}"
 
 
 def _has_strides(slot: Slot, array: Any, args: Sequence[Any]) -> bool:

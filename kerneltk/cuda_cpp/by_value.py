@@ -90,8 +90,7 @@ def object_handle(slot: Slot, kind: type, backend: Backend, checks: Checks) -> C
         if asked is None:
             return None
         if issubclass(kind, int | np.integer) and not issubclass(kind, bool):
-            is_checked = checks != "off"
-            return _Handle(slot, asked, backend, checks) if is_checked else None
+            return None if checks == "off" else _live_handle(slot, asked, backend, checks)
         hint = f"pass the object that 'kerneltk.{asked}(x)' makes."
         raise slot.mismatch(kind, hint)
     if not is_number or parameter.size != 8:
@@ -109,24 +108,20 @@ def object_handle(slot: Slot, kind: type, backend: Backend, checks: Checks) -> C
     return handle_of
 
 
-class _Handle:
-    """Takes a number for the handle of an object that there is."""
+def _live_handle(slot: Slot, what: What, backend: Backend, checks: Checks) -> Conversion:
+    """Return what takes a number for the handle of an object that there is."""
 
-    def __init__(self, slot: Slot, what: What, backend: Backend, checks: Checks) -> None:
-        self._slot, self._checks = slot, checks
-        self._what, self._backend = what, backend
-
-    def __call__(self, value: Any) -> tuple[int]:
+    def checked(value: Any) -> tuple[int]:
         handle = int(value)
-        if 0 <= handle < 1 << 64 and self._backend.is_live(handle, self._what):
-            return (handle,)
-        sentence = (
-            f"{self._slot.shown} is a {self._what} object, and there is none with the handle "
-            f"{handle}."
-        )
-        hint = "pass the object itself: its handle is good as long as there is the object."
-        report(ArgumentValueError(self._slot.message(sentence, hint)), self._checks)
+        if not (0 <= handle < 1 << 64 and backend.is_live(handle, what)):
+            sentence = (
+                f"{slot.shown} is a {what} object, and there is none with the handle {handle}."
+            )
+            hint = "pass the object itself: its handle is good as long as there is the object."
+            report(ArgumentValueError(slot.message(sentence, hint)), checks)
         return (handle & 0xFFFFFFFFFFFFFFFF,)
+
+    return checked
 
 
 def by_value(slot: Slot, kind: type, checks: Checks = "error") -> tuple[str, Conversion | None]:

@@ -59,14 +59,8 @@ class Header:
     @property
     def is_single(self) -> bool:
         """Whether it is made to be read once, however often it is included."""
-        code = self.source.code
-        is_once = any(is_always for _, _, is_always in self.once)
-        return is_once or _is_guarded(code)
-
-    @property
-    def once(self) -> tuple[tuple[int, int, bool], ...]:
-        """The characters of each ``#pragma once``, and whether the compiler always sees it."""
-        return self.source.once
+        is_once = any(is_always for _, _, is_always in self.source.once)
+        return is_once or _is_guarded(self.source.code)
 
 
 @dataclass(slots=True)
@@ -114,14 +108,14 @@ class _Expansion:
         code = header.source.code
         if code.endswith("\\"):
             code += "\n"  # which would splice what comes behind it
-        if header.once:
+        if header.source.once:
             marker = self.markers.setdefault(header.path, f"KERNELTK_ONCE_{len(self.markers)}")
-            for start, end, _ in reversed(header.once):
+            for start, end, _ in reversed(header.source.once):
                 pragma = _ONCE.sub(rf"define\1{marker}", code[start:end], count=1)
                 code = f"{code[:start]}{pragma}{code[end:]}"
         inner = self.expand(header.source, code, around)
         inner = f'#line 1 "{escaped(header.source.name)}"\n{inner}'
-        return f"#ifndef {marker}\n{inner}\n#endif" if header.once else inner
+        return f"#ifndef {marker}\n{inner}\n#endif" if header.source.once else inner
 
 
 def escaped(name: str) -> str:

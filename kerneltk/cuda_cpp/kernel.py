@@ -26,8 +26,8 @@ from kerneltk.cuda_cpp.arguments import (
     passing_of,
     wrong_count,
 )
-from kerneltk.cuda_cpp.binary import BinaryProgram
 from kerneltk.cuda_cpp.by_value import Checks, report
+from kerneltk.cuda_cpp.module import BinaryProgram
 from kerneltk.cuda_cpp.program import RawProgram
 from kerneltk.cuda_cpp.signature import LoadedKernel, Slot
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, Snippet

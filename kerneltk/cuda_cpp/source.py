@@ -35,8 +35,7 @@ from kerneltk.cuda_cpp.nvrtc.host_parts import HostPart, checking_lines, has_128
 from kerneltk.cuda_cpp.options import bytes_of, without_directives
 from kerneltk.cuda_cpp.requests import Request, lines_for_gpus, title_of
 from kerneltk.cuda_cpp.rewrites.launch_bounds import bound_of
-from kerneltk.cuda_cpp.rewrites.macro_pragmas import MACRO_PRAGMA
-from kerneltk.cuda_cpp.rewrites.passes import VOLATILE_WORDS, device_source
+from kerneltk.cuda_cpp.rewrites.passes import MACRO_PRAGMA, VOLATILE_WORDS, device_source
 from kerneltk.cuda_cpp.structs.layout import Layout, layouts_of
 from kerneltk.cuda_cpp.syntax.cached import (
     read_directives,
@@ -267,17 +266,12 @@ class RawSource:
         """Return the path of a header in quotes in a file of this directory, or in angle brackets:
         of all that are found, the first, or the one behind a certain one.
         """
-        found = list(self._candidates(directory, name, is_quoted))
+        places = self._directories(directory, name, is_quoted)
+        paths = (os.path.abspath(os.path.join(place, name)) for place in places)
+        found = list(filter(os.path.isfile, paths))
         if behind in found:
             found = found[found.index(behind) + 1 :]
         return found[0] if found else None
-
-    def _candidates(self, directory: str, name: str, is_quoted: bool) -> Iterator[str]:
-        """Yield the paths of the user's own headers of a name, in the order of compilers."""
-        for place in self._directories(directory, name, is_quoted):
-            path = os.path.abspath(os.path.join(place, name))
-            if os.path.isfile(path):
-                yield path
 
     def _directories(self, directory: str, name: str, is_quoted: bool) -> Iterator[str]:
         """Yield where headers of a name may be the user's own, in the order of compilers."""

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kerneltk.errors import ArgumentTypeError, SignatureError
-from kerneltk.operators.kernels import Operator
-from kerneltk.operators.operands import Operand
+from kerneltk.operators.kernels import Operand, Operator
 
 PREFIX = "grad_"
 

@@ -16,9 +16,8 @@ from kerneltk.errors import (
     UnsupportedError,
 )
 from kerneltk.operators.gradients import Gradients, gradients_of
-from kerneltk.operators.kernels import Operator, loop_shape, reduced_axes
+from kerneltk.operators.kernels import Operand, Operator, check_written, loop_shape, reduced_axes
 from kerneltk.operators.launches import LaunchOperator
-from kerneltk.operators.operands import Operand, check_written
 from kerneltk.operators.operator_of import KERNELS, backward_operator_of, operator_of
 from kerneltk.signature.parameters import NO_DEFAULT
 from kerneltk.signature.resolve import plain_axis

@@ -9,8 +9,7 @@ from typing import Any
 from kerneltk.core.arrays import ArraySpec
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 from kerneltk.jit.frontends.rawkernel import JitKernel
-from kerneltk.operators.kernels import operands_of
-from kerneltk.operators.operands import Operand, check_known
+from kerneltk.operators.kernels import Operand, check_known, operands_of
 from kerneltk.raw import RawKernel
 
 

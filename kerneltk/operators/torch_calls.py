@@ -12,9 +12,8 @@ from kerneltk.core.arrays import ArraySpec
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 from kerneltk.interop import torch_tensors
 from kerneltk.launch.dispatch import CallDescription
-from kerneltk.operators.kernels import Operator
+from kerneltk.operators.kernels import Operand, Operator, check_known, check_written
 from kerneltk.operators.launches import LaunchOperator
-from kerneltk.operators.operands import Operand, check_known, check_written
 from kerneltk.signature.parameters import NO_DEFAULT
 
 _DECLARE = "name it in 'mutates_args'."
@@ -355,7 +354,8 @@ def arguments_of(
             o.default is not NO_DEFAULT for o in operands[position:]
         ):
             is_open = kind in ("Scalar", "float")
-            default = "None" if is_open else repr(_as_declared(kind, value))
+            declared: Any = bool if kind == "bool" else int
+            default = "None" if is_open else repr(declared(value))
             kind += "?" * is_open
         arguments.append(TorchArgument(operand.name, kind, default, value))
     return tuple(arguments)
@@ -366,10 +366,6 @@ def _number_type(dtype: np.dtype[Any] | None) -> str:
         return "Scalar"
     names = {"b": "bool", "i": "SymInt", "u": "SymInt"}
     return names.get(dtype.kind, "float")
-
-
-def _as_declared(kind: str, value: Any) -> Any:
-    return bool(value) if kind == "bool" else int(value)
 
 
 def schema_of(arguments: Sequence[TorchArgument], results: int) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, BackendUnavailableError
 from kerneltk.operators.gradients import gradients_of
-from kerneltk.operators.operands import names_in
+from kerneltk.operators.kernels import names_in
 from kerneltk.operators.operator_of import KERNELS, backward_operator_of, operator_of
 from kerneltk.operators.torch_calls import TorchCalls
 from kerneltk.operators.torch_rules import (

@@ -10,7 +10,7 @@ import pytest
 
 from kerneltk import ElementwiseKernel, KernelToolkitError, RawKernel, ReductionKernel
 from kerneltk.operators.gradients import gradients_of
-from kerneltk.operators.operands import Operand, check_known, check_written, names_in
+from kerneltk.operators.kernels import Operand, check_known, check_written, names_in
 from kerneltk.operators.operator_of import backward_operator_of, operator_of
 from kerneltk.operators.torch_calls import TorchCalls
 

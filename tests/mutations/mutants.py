@@ -10,7 +10,7 @@ indentation.
     [parser-default-of-raw] signature/parameters.py _parse_one: dropped guard
     - if raw or not is_const:
     + if not is_const:
-    = unit/signature/test_grammar.py::test_defaults
+    = unit/signature/test_parameters.py::test_defaults
 """
 
 from __future__ import annotations

@@ -121,27 +121,6 @@ def test_nothing_above_the_backends_asks_which_one_it_is() -> None:
     assert {name: lines for name, lines in found.items() if lines} == {}
 
 
-def test_a_question_for_the_backend_is_found() -> None:
-    for source in (
-        'if backend.name == "cuda": pass',
-        'x = 1 if "host" != backend else 2',
-        'backend in ("host", "cuda")',
-        'backend not in {None, "host"}',
-        'match backend:\n    case "cuda": pass',
-        'match backend:\n    case "cuda" | "other": pass',
-        'place = {"host": 1, "cuda": 2}[backend]',
-        'device = backends["cuda"]',
-    ):
-        assert questions(ast.parse(source)), source
-    for source in (
-        'low.mode == "cuda"',
-        'backend_named("cuda")',
-        'target == "sm_90"',
-        'backend: Literal["host", "cuda"]',
-    ):
-        assert not questions(ast.parse(source)), source
-
-
 def test_no_python_is_generated() -> None:
     """No module executes source that it, or another one, has written."""
     for name, path in MODULES.items():

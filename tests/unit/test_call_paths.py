@@ -162,16 +162,3 @@ def test_calls_go_the_documented_way(
     assert len(repeated) == len(listed_repeated)
     for step, (_, entries) in zip(repeated, listed_repeated, strict=True):
         assert step.entry in entries
-
-
-def test_steps_back_are_seen() -> None:
-    """Through a closure or a bound method, into a module above or one that waits."""
-    memory = np.zeros(100, np.float32)
-    kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = x", "copied")
-    kernel(memory[:40], memory[50:90])
-    overlapping = calls_of(lambda: kernel(memory[:40], memory[10:50]))
-    assert ("launch.interpreter", ("launch.loops", "LoopDispatcher._launch"), False) in [
-        tuple(step) for step in overlapping if is_back(step)
-    ]
-    assert is_back(Call("elementwise", ("launch.loops", "LoopDispatcher._launch"), True))
-    assert not is_back(Call("elementwise", ("launch.loops", "LoopDispatcher._launch"), False))

@@ -7,7 +7,6 @@ import pickle
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -83,21 +82,6 @@ def test_other_extents_compile_nothing(
     for size in (2, 100, 40_000):
         np.testing.assert_array_equal(kernel(np.ones(size, np.float32), 2), np.full(size, 2))
     assert compiled == []
-
-
-@pytest.mark.exhaustive
-def test_calls_of_changing_kinds(kernel: ElementwiseKernel) -> None:
-    """The launcher of the last call must not serve the next one of other types."""
-    calls: list[tuple[Any, Any]] = [
-        (X, 2), (X, 2.5), (X.astype(np.int32), 2), (2, X), (X, X), (X, np.float32(3)),
-        (X.reshape(2, 3), 2), (X[::2], 2), (X[:0], 2), (np.array(2.0), 3),
-    ]  # fmt: skip
-    for _ in range(2):
-        for x, a in (*calls, *reversed(calls)):
-            result = kernel(x, a)
-            array = x if isinstance(x, np.ndarray) else a
-            np.testing.assert_array_equal(result, (np.asarray(x) * a).astype(array.dtype))
-            assert result.dtype == array.dtype
 
 
 def test_a_refused_number_leaves_the_plan_usable() -> None:
@@ -230,14 +214,6 @@ def test_copies_work(how: str) -> None:
         twin(X)
 
 
-@pytest.mark.parametrize("how", COPIES)
-def test_copies_know_nothing_of_calls(kernel: ElementwiseKernel, how: str) -> None:
-    kernel(X, 2)
-    with pytest.raises(NotCompiledError):
-        _ = COPIES[how](kernel).cached_code
-    assert kernel.cached_code
-
-
 # -- generated texts -------------------------------------------------------------------------------
 
 
@@ -290,13 +266,6 @@ def test_targets(kernel: ElementwiseKernel, target: str, kind: str) -> None:
     assert kernel.compile(X, 2, target=target).kind == kind
 
 
-def test_memory_mapped_files(kernel: ElementwiseKernel, tmp_path: Path) -> None:
-    y = np.memmap(tmp_path / "y", np.float32, "w+", shape=X.shape)
-    assert kernel(X, 2, y) is y
-    np.testing.assert_array_equal(np.fromfile(tmp_path / "y", np.float32), 2 * X)
-    assert type(kernel(y, 1)) is np.ndarray
-
-
 def test_a_division_by_zero_is_an_error_and_the_process_lives() -> None:
     divide = ElementwiseKernel("T x, T z", "T y", "y = x / z", "divide")
     for size in (9, 200_000):
@@ -338,19 +307,6 @@ def test_bools_of_records_are_true_whatever_their_byte(align: bool) -> None:
     assert raw.max() == 255
     for kernel in (double, total):
         kernel.compile(ArraySpec.make(x.dtype, (20,)), target="sm_90")
-
-
-@pytest.mark.exhaustive
-def test_bools_are_true_whatever_their_byte() -> None:
-    x = np.array([0, 1, 2, 3, 255] * 13, np.uint8)
-    out = x[::-1].copy()
-    invert = ElementwiseKernel("bool x", "bool y", "y = !x")
-    assert invert(x.view(bool), out.view(bool)).view(np.uint8).tolist() == (x == 0).tolist()
-    apart, changed = np.repeat(x, 2).view(bool)[::2], np.repeat(x, 2).view(bool)[::2]
-    for kernel in (invert, ElementwiseKernel("T x", "bool y", "y = !x")):
-        assert kernel(apart).view(np.uint8).tolist() == (x == 0).tolist()
-    ElementwiseKernel("int8 n", "bool y", "y = !y")(np.zeros(x.size, np.int8), changed)
-    assert np.ascontiguousarray(changed).view(np.uint8).tolist() == (x == 0).tolist()
 
 
 def test_the_address_of_an_element_of_a_raw_bool_array() -> None:

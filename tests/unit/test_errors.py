@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kerneltk import errors
-from kerneltk.errors import CompileError, Snippet, render_message
+from kerneltk.errors import Snippet, render_message
 
 
 @pytest.mark.parametrize(
@@ -20,11 +20,6 @@ from kerneltk.errors import CompileError, Snippet, render_message
 def test_bases(name: str, base: type[Exception]) -> None:
     assert issubclass(getattr(errors, name), (base, errors.KernelToolkitError))
     assert issubclass(getattr(errors, name), base)
-
-
-def test_a_compile_error_is_its_message() -> None:
-    error = CompileError("message", "source", "log")
-    assert (str(error), error.source, error.log) == ("message", "source", "log")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import copy
 import ctypes
 import gc
 import pickle
-import threading
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -79,25 +78,6 @@ def test_results_of_functions_of_elements_are_called_out() -> None:
     assert g.names == ("out", "u")
 
 
-def test_a_result_with_fields() -> None:
-    from dataclasses import dataclass
-
-    @dataclass
-    class Pair:
-        low: float
-        high: float
-
-    @jit.kernel
-    def pair(u, d):
-        return Pair(u - d, u + d)
-
-    with kerneltk.graph() as g:
-        found = pair(X, 1.0)
-    g.launch(d=2.0)
-    np.testing.assert_array_equal(found.low, X - 2)
-    np.testing.assert_array_equal(found.high, X + 2)
-
-
 def test_a_shape_that_a_call_names() -> None:
     @jit.kernel
     def ramp(step):
@@ -108,19 +88,6 @@ def test_a_shape_that_a_call_names() -> None:
     for step in (2.0, 3.0):
         g.launch(step=step)
         np.testing.assert_array_equal(y, np.arange(5) * step)
-
-
-@pytest.mark.exhaustive
-def test_a_size_that_a_call_names() -> None:
-    kernel = ElementwiseKernel("raw T r, T a", "T y", "y = r[n - 1 - i] * a", "reversed")
-    count = ReductionKernel("raw T r", "T s", "r[_j]", "a + b", "s = a", "0", "count")
-    with kerneltk.graph() as g:
-        y = kernel(X, 2.0, size=6)
-        s = count(X, size=6)
-    for array in (X, X + 1):
-        g.launch(r=array)
-        np.testing.assert_array_equal(y, 2 * array[::-1])
-        assert s == array.sum()
 
 
 class _Struct(ctypes.Structure):
@@ -154,45 +121,11 @@ def test_what_goes_by_value_is_as_it_was_recorded() -> None:
             g.launch(**replaced)
             np.testing.assert_array_equal(y, 4 if "x" in replaced else 2)
             y[:] = 0
-    new = records.copy()
-    for value in (3, 4):  # the same object, with other numbers
-        new["a"] = value
-        g.launch(p=new[0])
-        np.testing.assert_array_equal(y, value)
-    record = new[0]
-    for value in (5, 6):
+    record = records.copy()[0]
+    for value in (5, 6):  # the same object, with other numbers
         record["a"] = value
         g.launch(p=record)
         np.testing.assert_array_equal(y, value)
-
-
-@pytest.mark.exhaustive
-def test_a_thread_that_ends_before_its_recording() -> None:
-    entered: list[Any] = []
-    results: list[Any] = []
-
-    def enter() -> None:
-        graph = kerneltk.graph()
-        graph.__enter__()
-        entered.append(graph)
-
-    def call() -> None:
-        results.append(scale()(X, 2.0))
-
-    for run in (enter, call):  # the second thread mostly has the number of the first
-        thread = threading.Thread(target=run)
-        thread.start()
-        thread.join()
-    np.testing.assert_array_equal(results[0], 2 * X)
-    with pytest.raises(LaunchError, match="in the thread in which it began"):
-        entered[0].__exit__(None, None, None)
-    with kerneltk.graph() as g:
-        entered.clear()  # ends that recording, and not this one
-        gc.collect()
-        y = scale()(X, 2.0)
-    g.launch()
-    np.testing.assert_array_equal(y, 2 * X)
-    assert not recorders
 
 
 def test_no_copies() -> None:
@@ -251,20 +184,6 @@ def test_a_launch_that_is_refused_changes_nothing() -> None:
     g.launch()
     np.testing.assert_array_equal(y, 2 * X)
     assert not recorders
-
-
-def test_an_interrupted_change_is_not_launched(monkeypatch: pytest.MonkeyPatch) -> None:
-    kernel, other = scale(), X + 1
-    with kerneltk.graph(x=X) as g:
-        y = kernel(X, 2.0)
-        z = kernel(X, 3.0)
-    with monkeypatch.context() as patch:
-        patch.setattr(g, "_note_others", lambda numbers: 1 // 0)
-        with pytest.raises(ZeroDivisionError):
-            g.launch(x=other)
-    g.launch()
-    np.testing.assert_array_equal(y, 2 * X)
-    np.testing.assert_array_equal(z, 3 * X)
 
 
 # -- tensors -------------------------------------------------------------------------------------
@@ -340,15 +259,6 @@ def test_permission_to_write_is_asked_at_each_launch(make: Any) -> None:
             allow(array, True)
         g.launch()
         assert array.tolist() == first
-
-
-def test_a_graph_of_unchecked_launches_does_not_ask() -> None:
-    kernel, y = RawKernel("__global__ void f(float* y) { y[0] += 1; }", "f"), np.zeros(1, "f4")
-    with kerneltk.graph() as g:
-        kernel(1, 1, (y,), checks=False)
-    y.flags.writeable = False
-    g.launch()
-    assert y[0] == 1
 
 
 def test_structures_of_a_graph() -> None:
@@ -491,18 +401,6 @@ def test_more_launches_take_another_executable(gpu: DryGpu, driver: FakeGraphs) 
     assert driver.log == [("launch", CUPY)]
     g.launch()
     assert ("instantiate", 1) in driver.log
-
-
-def test_nodes_that_cannot_be_changed(gpu: DryGpu, driver: FakeGraphs) -> None:
-    kernel, x, y = scale(), gpu.array(4), gpu.array(4)
-    with kerneltk.graph(x=x) as g:
-        kernel(x, 2.0, y)
-    driver.refused = True
-    driver.log.clear()
-    g.launch(x=y)
-    assert [entry[:2] for entry in driver.log if entry[0] in ("set", "instantiate")] == [
-        ("set", 0), ("instantiate", 1),
-    ]  # fmt: skip
 
 
 def test_scratch_memory_is_the_graphs(gpu: DryGpu, driver: FakeGraphs) -> None:

@@ -75,21 +75,6 @@ def test_each_device_loads_the_same_object_code(store: Cache) -> None:
     assert backend.loaded[0] == backend.loaded[1]
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        TranslationUnit("host", "int two;", "k"),
-        TranslationUnit("host", "int one;", "k2"),
-        TranslationUnit("host", "int one;", "k", ("-DX",)),
-    ],
-)
-def test_another_unit_is_compiled(store: Cache, other: TranslationUnit) -> None:
-    backend = Counting()
-    pipeline.get_function(UNIT, backend)
-    pipeline.get_function(other, backend)
-    assert backend.compiled == 2
-
-
 def test_origins_are_for_messages_only(store: Cache) -> None:
     backend = Counting()
     pipeline.get_function(UNIT, backend)
@@ -114,14 +99,6 @@ def test_a_function_has_a_trace_where_it_was_loaded(store: Cache) -> None:
     assert trace is not None
     assert trace.key == pipeline.key_of(UNIT, backend, backend.target())
     assert pipeline.traced_function(UNIT, backend) == (function, None)
-
-
-def test_a_function_is_loaded_by_its_key(store: Cache) -> None:
-    backend = Counting()
-    key = pipeline.key_of(UNIT, backend, backend.target())
-    assert pipeline.kept_function(key, backend) is None
-    function = pipeline.get_function(UNIT, backend)
-    assert pipeline.kept_function(key, backend) is function
 
 
 def test_a_failure_is_not_remembered(store: Cache) -> None:
@@ -212,24 +189,3 @@ def test_what_an_outline_does_not_show() -> None:
     unit, backend = replace(WHOLE, source="#include MACRO"), Looking()  # has a new key each time
     found = pipeline.trace_of(unit, backend, backend.target())
     assert pipeline.Provenance.of(unit, backend, found) is None
-
-
-def test_recalled(store: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline, "_modules", {})
-    unit = TranslationUnit("host", "int one;", "", raw=True)
-    ahead = pipeline.Ahead("host")
-    key = pipeline.key_of(unit, *ahead.compiler(unit))
-    loaded = pipeline.OnDevice(ahead.compiler(unit)[0])  # type: ignore[arg-type]
-    assert ahead.recall(key) is None
-    assert loaded.recall(key) is None
-    store.put(key, b"nothing of ours")
-    assert ahead.recall(key) is None
-    assert loaded.recall(key) is None
-    code = ahead.make(unit, key)
-    assert ahead.recall(key) == code
-    module = loaded.recall(key)
-    assert module is not None
-    assert module[1] == code
-    assert loaded.recall(key) is module
-    assert loaded.make(unit, key) is module
-    assert pipeline.get_module(unit, ahead.compiler(unit)[0]) is module  # type: ignore[arg-type]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import io
 import pickle
 from pathlib import Path
@@ -74,69 +73,6 @@ def test_other_ways_to_say_the_grid() -> None:
     kernel.over(100)(100, 2, x, y)
     kernel.over(100, 32)(100, 2, x, y)
     np.testing.assert_array_equal(y, 6 * x + 1)
-
-
-def test_repeated_launches_with_other_values() -> None:
-    kernel, x, y = axpy()
-    for n, a in ((10, 1.0), (20, 2.0), (30, 3.0)):
-        y[:] = 0
-        kernel((1,), (32,), (n, a, x, y))
-        np.testing.assert_array_equal(y[:n], a * x[:n])
-        assert not y[n:].any()
-
-
-def test_numbers_become_the_parameters_types() -> None:
-    code = r"""
-    enum color { red, green };
-    __global__ void take(signed char a, unsigned short b, long long c, size_t d, float e, double f,
-                         bool g, color h, double* out) {
-        double values[] = {(double)a, (double)b, (double)c, (double)d, e, f, (double)g, (double)h};
-        for (int i = 0; i < 8; ++i) out[i] = values[i];
-    }
-    """
-    kernel = kerneltk.RawKernel(code, "take")
-    out = np.zeros(8)
-    kernel(1, 1, (-3, np.int64(65535), 1 << 40, np.uint8(7), 1, np.float32(0.5), True, 1, out))
-    np.testing.assert_array_equal(out, [-3, 65535, 1 << 40, 7, 1, 0.5, 1, 1])
-
-
-def test_a_float_that_is_whole_is_no_int_by_chance() -> None:
-    kernel, x, y = axpy()
-    kernel(1, 32, (np.array(32), 2, x, y))  # a 0-d array is a number
-    with pytest.raises(ArgumentTypeError, match="not an integer"):
-        kernel(1, 32, (32.5, 2, x, y))
-
-
-STRUCTS = r"""
-struct point { int id; double at[2]; };
-__global__ void move(point by, float2 pair, const point* from, double* out) {
-    out[0] = by.id + from[1].id; out[1] = by.at[1] + from[1].at[0];
-    out[2] = pair.x; out[3] = pair.y;
-}
-"""
-
-
-@pytest.mark.exhaustive
-def test_structs_and_vectors() -> None:
-    dtype = np.dtype([("id", np.int32), ("at", np.float64, 2)], align=True)
-    kernel = kerneltk.RawKernel(STRUCTS, "move")
-    points = np.array([(1, (2, 3)), (4, (5, 6))], dtype)
-
-    class Point(ctypes.Structure):
-        _fields_ = (("id", ctypes.c_int), ("at", ctypes.c_double * 2))
-
-    by = Point(4, (ctypes.c_double * 2)(5, 6))
-    for record in (points[1], points[1].tobytes(), by, np.array(points[1])):
-        for pair in (1 + 2j, (1, 2), np.complex64(1 + 2j), np.array([1, 2], np.float32)):
-            out = np.zeros(4)
-            kernel(1, 1, (record, pair, points, out))
-            np.testing.assert_array_equal(out, [8, 11, 1, 2])
-            kernel(1, 1, (record, pair, points.view(np.uint8), out))
-    packed = np.dtype([("id", np.int32), ("at", np.float64, 2)])
-    with pytest.raises(ArgumentTypeError, match="24 bytes, and the value has 20"):
-        kernel(1, 1, (np.zeros(1, packed)[0], (1, 2), points, np.zeros(4)))
-    with pytest.raises(ArgumentTypeError, match="points to 'point'"):
-        kernel(1, 1, (points[1], (1, 2), points.astype(packed), np.zeros(4)))
 
 
 ANY = r"""
@@ -222,34 +158,6 @@ def test_a_module_offers_all_its_kernels() -> None:
         module.get_function("weight")
 
 
-@pytest.mark.exhaustive
-def test_kernels_with_c_linkage_are_called_by_their_symbols_too() -> None:
-    code = r"""
-    namespace a { namespace { __device__ float one() { return 1; } }
-    extern "C" __global__ void f(float* x) { *x += one(); }
-    extern "C" { namespace b { __global__ void g(float* x) { *x += 10; } } } }
-    namespace c { __global__ void h(float* x) { *x += 100; } }
-    """
-    module = kerneltk.RawModule(code=code)
-    x = np.zeros(1, np.float32)
-    for kernel in (module.get_function("f"), module.get_function("a::f"),
-                   module.get_function("g"), kerneltk.RawKernel(code, "g")):  # fmt: skip
-        kernel((1,), (1,), (x,))
-        kernel.compile_for("sm_90")
-    assert x.item() == 22
-    with pytest.raises(kerneltk.CompileError, match="no kernel 'h'"):
-        module.get_function("h").compile(backend="host")
-
-
-def test_an_unknown_kernel() -> None:
-    kernel = kerneltk.RawKernel(AXPY, "axpi")
-    with pytest.raises(CompileError, match=r"no kernel 'axpi'.*\n.*did you mean 'axpy'"):
-        kernel(1, 1, (np.zeros(1),))
-    templated = kerneltk.RawKernel(MODULE, "shapes::scale")
-    with pytest.raises(CompileError, match="template of <class T, int N>"):
-        templated(1, 1, (np.zeros(1),))
-
-
 def test_pickled_modules_work() -> None:
     module = pickle.loads(pickle.dumps(kerneltk.RawModule(code=MODULE)))
     assert "weigh" in module.kernels
@@ -314,33 +222,6 @@ extern "C" __global__ void f(const cuComplex* x, const cuComplex* y, cuComplex* 
     assert (z != x.view("c8")[:, 0] / y.view("c8")[:, 0]).any()
 
 
-@pytest.mark.exhaustive
-def test_cucomplex_by_complex_numbers_beside_headers_that_include_it() -> None:
-    code = """#include <cuComplex.h>
-    #include <cufft.h>
-    extern "C" __global__ void f(cufftComplex* z) { z[0] = z[0] * z[0]; }"""
-    kernel = kerneltk.RawKernel(code, "f", translate_cucomplex=True)
-    z = np.array([1 + 2j], np.complex64)
-    kernel((1,), (1,), (z,))
-    assert z == [(1 + 2j) ** 2]
-    assert kernel.compile_for("sm_90").code
-
-
-@pytest.mark.exhaustive
-def test_translated_sources_see_cupys_headers() -> None:
-    code = """extern "C" __global__ void f(complex<float>* z, const CArray<float, 1, true>* x) {
-    z[0].real(CUDART_PI_F * (x == nullptr));
-}"""
-    kernel = kerneltk.RawKernel(code, "f", ("-DN=1",), translate_cucomplex=True)
-    assert kernel.options == ("-DN=1",)
-    z = np.zeros(1, np.complex64)
-    kernel((1,), (1,), (z, None))
-    assert z[0] == np.float32(np.pi)
-    assert kernel.compile_for("sm_90").code
-    with pytest.raises(CompileError, match="complex"):
-        kerneltk.RawKernel(code, "f").compile_for("sm_90")
-
-
 def test_constructors_refuse_nonsense() -> None:
     with pytest.raises(ArgumentTypeError):
         kerneltk.RawModule()
@@ -354,18 +235,6 @@ def test_constructors_refuse_nonsense() -> None:
         kerneltk.RawModule(code=MODULE, name_expressions="weigh")
 
 
-@pytest.mark.exhaustive
-def test_compile_errors_point_at_the_users_line() -> None:
-    kernel = kerneltk.RawKernel(AXPY.replace("a * x[i]", "b * x[i]"), "axpy")
-    with pytest.raises(CompileError) as caught:
-        kernel.compile(backend="host")
-    assert "code:5:" in str(caught.value)
-    assert "'b'" in str(caught.value)
-    with pytest.raises(CompileError) as caught:
-        kernel.compile_for("sm_80")
-    assert "code:5:" in str(caught.value)
-
-
 def test_the_log_is_written_whatever_the_cache_has() -> None:
     code = 'extern "C" __global__ void f(float* x) { *x = 1; }'
     for _ in range(2):
@@ -375,15 +244,6 @@ def test_the_log_is_written_whatever_the_cache_has() -> None:
             made.compile(stream, backend="host")
             expected = "debug: the option '-Xptxas=-v' does nothing on CPU cores\n"
             assert stream.getvalue() == expected
-
-
-@pytest.mark.exhaustive
-def test_the_log_of_a_source_that_is_refused() -> None:
-    stream = io.StringIO()
-    with pytest.raises(kerneltk.CompileError) as caught:
-        kerneltk.RawKernel("__global__ void f() { oops; }", "f").compile(stream, backend="host")
-    assert "oops" in stream.getvalue()
-    assert stream.getvalue() == caught.value.log
 
 
 def test_object_code_without_a_device() -> None:
@@ -446,44 +306,6 @@ def test_a_file_with_host_code(cu_file: Path) -> None:
     assert module.compile_for("sm_80").kind == "cubin"
     with pytest.raises(NoSuchKernelError, match="did you mean 'twice'"):
         _ = module.twise
-
-
-@pytest.mark.exhaustive
-def test_templates_of_a_file(cu_file: Path) -> None:
-    module = kerneltk.load(cu_file)
-    for dtype in (np.float32, np.int64, np.uint8, "double"):
-        x = np.zeros(3, dtype)
-        module.fill[dtype](1, 3, (x, 7))
-        np.testing.assert_array_equal(x, 7)
-    with pytest.raises(ArgumentTypeError, match="template of <class T>"):
-        module.fill(1, 3, (x, 7))
-    named = kerneltk.load(cu_file, name_expressions=["deep::fill<short>"])
-    assert named.kernels == ("twice", "deep::fill<short>")
-
-
-@pytest.mark.exhaustive
-def test_an_edited_header_rebuilds_and_versions_live_side_by_side(cu_file: Path) -> None:
-    header = cu_file.parent / "lib" / "twice.cuh"
-    first = kerneltk.load(cu_file)
-    x = np.ones(1, np.float32)
-    first.twice(1, 1, (x, 1))
-    assert x[0] == 2
-    header.write_text(header.read_text().replace("2 * x", "5 * x"))
-    second = kerneltk.load(cu_file)
-    second.twice(1, 1, (x, 1))
-    assert x[0] == 10
-    first.twice(1, 1, (x, 1))
-    assert x[0] == 20
-
-
-@pytest.mark.exhaustive
-def test_several_files(cu_file: Path) -> None:
-    other = cu_file.with_name("other.cu")
-    other.write_text("__device__ int calls; __global__ void tick() { ++calls; }")
-    both = kerneltk.load(cu_file, other)
-    assert both.kernels == ("twice", "tick")
-    both.tick(1, 1, (), backend="host")
-    assert both.get_array("calls", backend="host") == 1
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:

@@ -28,16 +28,12 @@ REFUSED: dict[str, Callable[[], object]] = {
         lambda: texture(3)
     ),
     "Textures and surfaces have no elements of dtype 'float64'.": lambda: texture(np.zeros(4)),
-    "Textures and surfaces have no elements of dtype '>f4'.": lambda: texture(np.zeros(4, ">f4")),
     "'channels' must be 1, 2 or 4, not 3.": lambda: surface(np.zeros((4, 3), np.uint8), channels=3),
     "The last axis of an array of shape (3, 8) has not the 4 channels.": (
         lambda: texture(F, channels=4)
     ),
     "Texels have 1 to 3 axes, none of them empty, and the array has the shape () of them.": (
         lambda: texture(np.zeros((), np.float32))
-    ),
-    "Texels have 1 to 3 axes, none of them empty, and the array has the shape (0, 4) of them.": (
-        lambda: texture(np.zeros((0, 4), np.float32))
     ),
     "Texels have layers and 1 or 2 axes, none of them empty, and the array has the shape (4,) of "
     "them.": lambda: texture(np.zeros(4, np.float32), layered=True),
@@ -74,18 +70,12 @@ REFUSED: dict[str, Callable[[], object]] = {
     "'border' is a number, or a sequence of numbers, not an object of type 'str'.": (
         lambda: texture(F, address="border", border="red")  # type: ignore[arg-type]
     ),
-    "'border' is a number, or a sequence of numbers, not an object of type 'complex'.": (
-        lambda: texture(F, address="border", border=1j)  # type: ignore[arg-type]
-    ),
     "'border' has at most 4 channels, not the shape (1, 2).": (
         lambda: texture(F, address="border", border=[[1, 2]])  # type: ignore[list-item]
     ),
     "'border' is too large for a float32.": lambda: texture(F, address="border", border=1e39),
     "'normalized' is True or False, not an object of type 'NoneType'.": (
         lambda: texture(F, normalized=None)  # type: ignore[arg-type]
-    ),
-    "'channels' must be 1, 2 or 4, not 2.0.": (
-        lambda: texture(np.zeros((4, 2), np.float32), channels=2.0)  # type: ignore[arg-type]
     ),
     "'border' has at most 4 channels, not 5.": (
         lambda: texture(F, address="border", border=(1, 2, 3, 4, 5))
@@ -112,9 +102,6 @@ REFUSED: dict[str, Callable[[], object]] = {
     "A texture of 'linear' memory has one axis of texels, and the array has 2.": (
         lambda: texture(F, memory="linear")
     ),
-    "A texture of 'pitch2D' memory has two axes of texels, and the array has 1.": (
-        lambda: texture(np.zeros(8, np.float32), memory="pitch2D")
-    ),
     "A texture refers to an array's memory, and this one is not C-contiguous.": (
         lambda: texture(F.T, memory="pitch2D")
     ),
@@ -126,9 +113,6 @@ REFUSED: dict[str, Callable[[], object]] = {
     ),
     "There is no array of 131073 texels: there are 1 to 131072.": (
         lambda: texture(np.zeros(131073, np.uint8))
-    ),
-    "'channels' is for arrays: a texture of a surface object has its memory.": (
-        lambda: texture(surface(F), channels=2)
     ),
     "A surface is made of an array, not of a texture object.": lambda: surface(texture(F)),
     "The elements of a texture or a surface in an array can be copied, not those of an object of "

@@ -89,8 +89,7 @@ def _without_statement_expressions(source: str, code: str, depth: int = 0) -> st
         if opening.start() < position:
             continue
         end = closing_of(code, opening.end() - 1, _BRACKETS)
-        behind = _GAP.match(code, end + 1)
-        stop = behind.end() if behind and end >= 0 else -1
+        stop = _behind_gap(code, end + 1) if end >= 0 else -1
         if stop < 0 or not code.startswith(")", stop):
             continue
         inside = slice(opening.end(), end)

@@ -149,7 +149,9 @@ def _causes(messages: list[str], source: RawSource) -> Iterator[str]:
         for own in (source, *source.included):
             code = blank_noise(own.code, directives=False)
             for use in pattern.finditer(code):
-                is_device = use[1] in _REFERENCES or not _is_of_host(own, use.start())
+                is_device = use[1] in _REFERENCES or not any(
+                    start <= use.start() < end for start, end in own.summary.host_code
+                )
                 if is_device and _is_refused(use, messages):
                     line = own.code.count("\n", 0, use.start()) + 1
                     column = use.start(1) - own.code.rfind("\n", 0, use.start(1))
@@ -190,10 +192,6 @@ def _is_refused(use: re.Match[str], messages: list[str]) -> bool:
     names = re.findall(r"\w+", use[0])
     spelled = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, {use[1], names[-1]}))})(?!\w)")
     return any(spelled.search(message) for message in messages)
-
-
-def _is_of_host(source: RawSource, offset: int) -> bool:
-    return any(start <= offset < end for start, end in source.summary.host_code)
 
 
 def _missing(name: str, source: RawSource) -> Iterator[str]:

@@ -1,19 +1,19 @@
 """What a target's compiler is given of CUDA C++ source: all rewrites, in order.
 
-Lines keep their numbers. Each rewrite is a function of a module that says what it is for, and most
-sources need none: so a module is loaded when a source has a word of its rewrite.
+Lines keep their numbers. A long rewrite is a function of a module that says what it is for, and
+most sources need none: so a module is loaded when a source has a word of its rewrite.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import NamedTuple
 
 from kerneltk.cache.derived import derive, reader_of
-from kerneltk.core.lexer import NO_INLINE
+from kerneltk.core.lexer import NO_INLINE, with_edits
 from kerneltk.core.records import pattern
 from kerneltk.cuda_cpp.rewrites.launch_bounds import with_bounds
-from kerneltk.cuda_cpp.rewrites.macro_pragmas import MACRO_PRAGMA, with_pragma_operators
 from kerneltk.cuda_cpp.syntax.cached import read_source
 from kerneltk.cuda_cpp.syntax.declarations import DeviceSource, RewriteTarget
 
@@ -21,6 +21,14 @@ VOLATILE_WORDS = ("volatile", "add_cv")  # who mentions volatile memory writes o
 _APART = pattern(  # s[t + 8], or a loop that counts
     r"\[\s*[\w.]+\s*[-+^]\s*\w+\s*\]|\bfor\s*\([^;()]*=\s*\d+\w*\s*;"
 )
+# nvcc obeys `#define UNROLL #pragma unroll` where the macro is used; to other compilers the `#` is
+# no directive, and in a macro with parameters it makes a string of one.
+MACRO_PRAGMA = pattern(
+    r"^([ \t]*(?:#|%:)[ \t]*define[ \t]+[^\W\d]\w*[ \t]+)#[ \t]*pragma[ \t]+"
+    r"((?:[^\n/\\]|/(?![/*]))*[^\s/\\])",
+    re.MULTILINE,
+)
+_SHARED = pattern(r"\b((?:(?:extern|static)\s+)?__shared__)([\s\\]+)(alignas\s*)\(")
 
 
 class Rewrite(NamedTuple):
@@ -59,9 +67,17 @@ def _with_inline_ptx(found: DeviceSource, _: RewriteTarget) -> DeviceSource:
 
 
 def _with_early_alignment(found: DeviceSource, _: RewriteTarget) -> DeviceSource:
-    from kerneltk.cuda_cpp.rewrites.alignment import with_early_alignment
+    """Put alignments before ``__shared__``: a storage class on CPU cores, to CUDA an attribute."""
+    from kerneltk.cuda_cpp.syntax.tree import closing_parenthesis
 
-    return found._replace(code=with_early_alignment(found.code))
+    source = found.code
+    edits: list[tuple[int, int, str]] = []
+    for use in _SHARED.finditer(source):
+        end = closing_parenthesis(source, use.end(3))
+        if end > 0:
+            gap = " " * source[end : end + 1].isidentifier()
+            edits.append((use.start(), end, f"{source[use.start(3) : end]}{use[2]}{use[1]}{gap}"))
+    return found._replace(code=with_edits(source, edits))
 
 
 def _with_bounds(found: DeviceSource, _: RewriteTarget) -> DeviceSource:
@@ -116,7 +132,11 @@ def _with_pushed_macros(found: DeviceSource, to: RewriteTarget) -> DeviceSource:
 
 
 def _with_pragma_operators(found: DeviceSource, _: RewriteTarget) -> DeviceSource:
-    return found._replace(code=with_pragma_operators(found.code))
+    def operator(use: re.Match[str]) -> str:
+        pragma = use[2].replace('"', '\\"')
+        return f'{use[1]}_Pragma("{pragma}")'
+
+    return found._replace(code=MACRO_PRAGMA.sub(operator, found.code))
 
 
 def _is_host(to: RewriteTarget) -> bool:

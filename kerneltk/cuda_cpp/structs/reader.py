@@ -13,6 +13,7 @@ from kerneltk.cuda_cpp.syntax.tree import (
     declared_name,
     function_declarator,
     type_source,
+    within,
 )
 
 if TYPE_CHECKING:
@@ -43,15 +44,11 @@ def read_structs(source: str) -> tuple[tuple[DeclaredStruct, ...], tuple[tuple[s
         return (), ()
     for plain, words in prepared.variants():
         tree = SourceTree(prepared, plain, words)
-        pending = [tree.root]
-        while pending:
-            node = pending.pop()
+        for node in within(tree.root, lambda node: node.type != "compound_statement"):
             if node.type in _RECORDS and node.child_by_field_name("body") is not None:
                 _read_struct(tree, node, structs)
             elif node.type in _SIMPLE_ALIAS:
                 _read_alias(tree, node, aliases)
-            if node.type != "compound_statement":
-                pending += reversed(node.children)
     return tuple(structs.values()), tuple(aliases.items())
 
 

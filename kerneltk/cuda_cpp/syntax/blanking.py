@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from kerneltk.core.lexer import with_edits
 from kerneltk.cuda_cpp.syntax.declarations import SourceSummary
 from kerneltk.cuda_cpp.syntax.preprocess import blank_noise
 
@@ -64,11 +65,6 @@ def blanked(source: str) -> str:
         depth += {"if": 1, "endif": -1}.get(word, 0)
         is_whole = is_whole and depth >= (0 if word in (None, "if", "endif") else 1)
     if is_whole and depth == 0 and not any(directive["effect"] for directive in found):
-        return _BLACK.sub(" ", source)
-    parts: list[str] = []
-    position = 0
-    for directive in found:
-        start, end = directive.span(1)
-        parts += _BLACK.sub(" ", source[position:start]), source[start:end]
-        position = end
-    return "".join((*parts, _BLACK.sub(" ", source[position:])))
+        found = []
+    spans = [directive.span(1) for directive in found]
+    return with_edits(_BLACK.sub(" ", source), ((*span, source[slice(*span)]) for span in spans))

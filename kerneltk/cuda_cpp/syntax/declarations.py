@@ -141,11 +141,6 @@ class Unsupported(NamedTuple):
     line: int  # one-based
     guard: str = ""  # as `DeclaredKernel` has it
 
-    @property
-    def is_conditional(self) -> bool:
-        """Whether only some compilations see it."""
-        return bool(self.guard)
-
 
 class DeclaredField(NamedTuple):
     """A field of a struct."""
@@ -199,7 +194,7 @@ class SourceSummary(NamedTuple):
     spare: tuple[tuple[int, int, tuple[str, ...]], ...] = ()
     # Of `host_code`, characters that something else stands for.
     replaced: tuple[tuple[int, int, str], ...] = ()
-    may_have_state: bool = False  # as `state.may_have_state` finds it
+    may_have_state: bool = False  # as `reader.may_have_state` finds it
 
 
 class Preprocessed(NamedTuple):
@@ -272,18 +267,11 @@ class Place(NamedTuple):
 
 
 class CompilerErrors(NamedTuple):
-    """What a compiler for CPU cores has said of a source, in one or several tries.
+    """What a compiler for CPU cores has said of a source, in one or several tries."""
 
-    Parameters
-    ----------
-    places : tuple of (str, int, int, str)
-        File, line and column (one-based, 0 if unknown) of each error, and its message.
-    has_unlocated : bool
-        Whether there are errors that name no location: an assembler's.
-    """
-
+    # File, line and column (one-based, 0 if unknown) of each error, and its message.
     places: tuple[tuple[str, int, int, str], ...] = ()
-    has_unlocated: bool = False
+    has_unlocated: bool = False  # whether there are some that name no location: an assembler's
 
 
 class Refused(NamedTuple):

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kerneltk.core.lexer import CHARACTER, COMMENT, STRING
 from kerneltk.cuda_cpp.syntax.host_part.libraries import is_host_library, serves_devices
-from kerneltk.cuda_cpp.syntax.host_part.pasting import Macros
 from kerneltk.cuda_cpp.syntax.host_part.reachability import (
     Candidate,
+    Macros,
     Member,
     Span,
     unreached,
     words_of,
 )
-from kerneltk.cuda_cpp.syntax.preprocess import Directive, Prepared, prepare
+from kerneltk.cuda_cpp.syntax.preprocess import Directive, Prepared, closure, prepare
 from kerneltk.cuda_cpp.syntax.tree import (
     CLASSES,
     Scope,
@@ -31,7 +31,6 @@ from kerneltk.cuda_cpp.syntax.tree import (
     closing_parenthesis,
     declared_name,
     function_declarator,
-    last_name,
     unwrapped,
 )
 
@@ -300,19 +299,12 @@ class HostCode:
         standing: dict[str, list[str]] = {}
         for name, text in others:
             standing.setdefault(_FIRST.findall(text)[0], []).append(name)
-        known = set(names)
-        for name in names:  # which grows
-            more = [other for other in standing.get(name, ()) if other not in known]
-            known.update(more)
-            names += more  # they stand for one of those
-        return re.compile(rf"\b({'|'.join(names)})\b[ \t]*(?=\()") if names else None
+        every = closure(names, lambda name: standing.get(name, ()))  # they stand for one of those
+        return re.compile(rf"\b({'|'.join(every)})\b[ \t]*(?=\()") if every else None
 
     def _is_function(self, replacement: str) -> bool:
         """Return whether a macro stands for the definition of a function without an annotation."""
-        words, known = words_of(replacement), frozenset[str]()
-        while words != known:
-            known = words
-            words = known.union(*(self._macro_words.get(word, ()) for word in known))
+        words = closure(words_of(replacement), lambda word: self._macro_words.get(word, ()))
         return (
             _FUNCTION.match(replacement) is not None
             and words.isdisjoint(_ANNOTATIONS)
@@ -487,7 +479,7 @@ class HostReader:
         name_node = declared_name(declarator)
         if name_node is None:
             return
-        name = last_name(self.tree.slice(name_node))
+        name = self.tree.last_name(name_node)
         span = self.tree.span(node, scope)
         body = node.child_by_field_name("body")
         if body is not None and name_node.type == "identifier":
@@ -517,7 +509,7 @@ class HostReader:
 
     def keep(self, node: Node, declarator: Node, scope: Scope, *, is_kernel: bool = False) -> None:
         """Take note of a function with an annotation."""
-        spelled = next(iter(self.tree.last_names([declared_name(declarator)])), "")
+        spelled = self.tree.last_name(declared_name(declarator))
         self.host.keep(self.tree.span(node, scope), spelled, is_kernel=is_kernel)
 
     def _offer_function(self, name: Node, span: Span, start: int) -> None:
@@ -539,12 +531,6 @@ class HostReader:
             # `KERNEL(name) {` may be a macro of an included file as well.
             return _TEST_MACRO.fullmatch(spelled) is not None
         return not has_unknown_macro(head)
-
-    def read_instantiation(self, node: Node, scope: Scope) -> None:
-        """Leave out an explicit instantiation: name expressions ask for kernels, and what they
-        need is instantiated anyway.
-        """
-        self.host.spans[self.tree.span(node, scope)] = ""
 
     def read_class(self, node: Node, scope: Scope) -> None:
         """Leave out a class of the host, or the members that only the host can call."""
@@ -623,12 +609,14 @@ class HostReader:
         name = declared_name(declarators[0])
         if self._is_named(node.start_byte, node.end_byte):
             span = self.tree.span(node, scope)
-            spelled = next(iter(self.tree.last_names([name])), "")
+            spelled = self.tree.last_name(name)
             self.host.spans[span] = spelled
             if spelled.isidentifier() and function_declarator(node) is not None:
                 self.host.untold[span] = (*scope.names, spelled)
         elif any(_tags(node)):
-            self._offer_variables(node, scope, declarators)
+            # A class with variables of it goes, unless device code refers to one of them.
+            if not self.tree.words_between(node.start_byte, node.end_byte):
+                self._offer(node, scope, (*map(declared_name, declarators), *_tags(node)))
         elif (
             name is None
             or scope.is_broken  # it may be a member, or a statement
@@ -645,7 +633,7 @@ class HostReader:
             is_const = all(re.match(r"(?:\*\s*)+const\b", d) for d in pointers)
             span = self.tree.span(node, scope)
             if scope.template is None and not (is_const and (pointers or "const" in head)):
-                self.host.spans[span] = last_name(self.tree.slice(name))
+                self.host.spans[span] = self.tree.last_name(name)
                 return
             names = self.tree.last_names(map(declared_name, declarators))
             self.host.candidates[span] = Candidate(span, names, False)
@@ -655,12 +643,6 @@ class HostReader:
                 words = words_of(source[len(head) :])
                 for spelled in names:
                     self.host.constants[spelled] = Constant(start, span, words)
-
-    def _offer_variables(self, node: Node, scope: Scope, declarators: list[Node]) -> None:
-        """Leave out a class with variables of it, unless device code refers to one of them."""
-        if self.tree.words_between(node.start_byte, node.end_byte):
-            return
-        self._offer(node, scope, (*map(declared_name, declarators), *_tags(node)))
 
     def read_enumeration(self, node: Node, scope: Scope) -> None:
         """Leave out an enumeration, unless device code refers to it or a number of it."""
@@ -717,7 +699,9 @@ class HostReader:
             return
         source = self.tree.plain[node.start_byte : node.end_byte]
         names_host = self._is_named(node.start_byte, node.end_byte)
-        names_host = names_host or self._is_unknown_namespace(source)
+        # It may use a namespace that nothing declares which is left.
+        used = _USED_NAMESPACE.match(source)
+        names_host = names_host or (used is not None and not self.host.declares_namespace(used[1]))
         names_host = names_host or _TEST_STATEMENT.match(source) is not None
         declarators = node.children_by_field_name("declarator") or (
             node.children_by_field_name("name")
@@ -731,11 +715,6 @@ class HostReader:
             self.host.candidates[span] = Candidate(span, names, names_host)
         elif names_host:
             self.host.spans[span] = ""
-
-    def _is_unknown_namespace(self, source: str) -> bool:
-        """Return whether a statement uses a namespace that nothing declares which is left."""
-        found = _USED_NAMESPACE.match(source)
-        return found is not None and not self.host.declares_namespace(found[1])
 
 
 def _functions_in_macro(prepared: Prepared, directive: Directive) -> Iterator[Span]:

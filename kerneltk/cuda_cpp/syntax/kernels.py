@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from bisect import bisect_left
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -231,13 +232,7 @@ def _without_marks(comments: list[str]) -> str:
             lines.append(re.sub(r"\A\s*\*+(?: |\Z)?", "", line) if number else line.lstrip())
     # A line of nothing but marks is an ornament.
     lines = ["" if re.fullmatch(r"[\W_]*", line) else line.rstrip() for line in lines]
-    while lines and not lines[0]:
-        del lines[0]
-    while lines and not lines[-1]:
-        del lines[-1]
-    indents = [len(line) - len(line.lstrip()) for line in lines if line]
-    shift = min(indents, default=0)
-    return "\n".join(line[shift:] for line in lines)
+    return textwrap.dedent("\n".join(lines)).strip("\n")
 
 
 def with_child_launches(source: str) -> str:

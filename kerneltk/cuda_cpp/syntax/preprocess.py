@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping, Set
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -481,6 +481,17 @@ def macro_of(directive: Directive) -> tuple[str, Macro] | None:
     return found[1], Macro(parameters, found[4].strip())
 
 
+def closure(names: Iterable[str], more: Callable[[str], Iterable[str]]) -> KeysView[str]:
+    """Return names with those that each leads to, directly or through others."""
+    found = dict.fromkeys(names)
+    pending = list(found)
+    while pending:
+        new = dict.fromkeys(name for name in more(pending.pop()) if name not in found)
+        found |= new
+        pending += new
+    return found.keys()
+
+
 def _attribute_macros(code: str, directives: list[Directive]) -> MacroTable:
     """Return the macros that stand for attributes, directly or through others, or for scopes."""
     changes = _changes(directives)
@@ -508,35 +519,24 @@ def _attribute_macros(code: str, directives: list[Directive]) -> MacroTable:
             users.setdefault(used, []).append(name)
         if name not in chosen and _matters(macro, {}):
             chosen[name] = macro
-    pending = list(chosen)
-    while pending:
-        for name in users.get(pending.pop(), ()):
-            if name not in chosen:
-                chosen[name] = known[name]
-                pending.append(name)
 
-    def closure(names: set[str]) -> set[str]:
-        pending = list(names)
-        while pending:
-            more = set(users.get(pending.pop(), ())) - names
-            names |= more
-            pending += more
-        return names
+    def with_users(names: Iterable[str]) -> Set[str]:
+        return closure(names, lambda name: users.get(name, ()))
 
+    chosen |= {name: known[name] for name in with_users(chosen) if name not in chosen}
     # And those that paste the names in there, and lists that they are an argument of.
-    pasting = closure({name for name, macro in known.items() if "##" in macro.replacement})
+    pasting = with_users(name for name, macro in known.items() if "##" in macro.replacement)
     pasting = {name for name in pasting if known[name].parameters}
-    callers = closure({name for name, macro in known.items() if _calls_parameter(macro)})
+    callers = {*with_users(name for name, macro in known.items() if _calls_parameter(macro))}
     if pasting:  # in the place of a function's name: NAME(add)(float* x)
         named = re.compile(rf"(?<!\w)({'|'.join(map(re.escape, pasting))})\s*\([^()]*\)\s*\(")
         chosen |= {name: known[name] for name in set(named.findall(code)) - chosen.keys()}
-    pending = list(chosen)
-    while pending:
-        macro = chosen[pending.pop()]
-        used = set(_NAME.findall(macro.replacement)) if macro.parameters else set()
-        more = (used & pasting) - chosen.keys()
-        chosen |= {name: known[name] for name in more}
-        pending += more
+
+    def pasting_in(name: str) -> Set[str]:
+        macro = chosen.get(name, known[name])
+        return pasting.intersection(_NAME.findall(macro.replacement) if macro.parameters else ())
+
+    chosen |= {name: known[name] for name in closure(chosen, pasting_in) if name not in chosen}
     callers -= chosen.keys()
     if chosen:
         chosen |= {name: known[name] for name in callers if known[name].parameters}

@@ -29,7 +29,6 @@ from kerneltk.cuda_cpp.syntax.tree import (
     SourceTree,
     declared_name,
     function_declarator,
-    last_name,
     unwrapped,
 )
 from kerneltk.cuda_cpp.syntax.unsupported import unsupported_in_macro, unsupported_words
@@ -295,7 +294,8 @@ class _Finder:
         specialization, in whose place another one would be taken.
         """
         inner = unwrapped(node)
-        if inner.type in WRAPPERS or (inner.type in CLASSES and _is_special(inner)):
+        named = inner.child_by_field_name("name") if inner.type in CLASSES else None
+        if inner.type in WRAPPERS or (named is not None and named.type == "template_type"):
             return False
         declared = tuple(_declared_by(tree, inner)) if cause.word else ()
         self._names.update((name, cause) for name in declared)
@@ -308,7 +308,7 @@ class _Finder:
         if name is not None:
             self.refused.setdefault(span, self._described(tree, inner, cause, reason))
             # Another function of the name must not be called instead.
-            last = last_name(tree.slice(name))
+            last = tree.last_name(name)
             for other in self._functions[id(tree)].by_name[last]:
                 if other != inner:
                     self._refuse(tree, other, cause, reason)
@@ -385,12 +385,6 @@ def _declared_by(tree: SourceTree, node: Node) -> Iterator[str]:
     yield from filter(_NAME.fullmatch, tree.last_names(declared))
 
 
-def _is_special(node: Node) -> bool:
-    """Return whether a class is a specialization of a template."""
-    name = node.child_by_field_name("name")
-    return name is not None and name.type == "template_type"
-
-
 def _is_around(outer: Node, inner: Node) -> bool:
     """Return whether a function is inside of another."""
     size = outer.end_byte - outer.start_byte
@@ -422,7 +416,7 @@ class _Functions:
         for node in self.nodes:
             name = declared_name(function_declarator(node))
             if name is not None:
-                found[last_name(self._tree.slice(name))].append(node)
+                found[self._tree.last_name(name)].append(node)
         return found
 
     def between(self, first: int, last: int) -> list[Node]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
@@ -50,13 +50,13 @@ def source_of(node: Node | None) -> str:
     return (node.text or b"").decode("ascii") if node is not None else ""
 
 
-def within(node: Node) -> Iterator[Node]:
-    """Yield a node and what is in it."""
+def within(node: Node, enters: Callable[[Node], bool] = lambda _: True) -> Iterator[Node]:
+    """Yield a node and what is in it, but for what is in those that it does not enter."""
     pending = [node]
     while pending:
         node = pending.pop()
         yield node
-        pending += reversed(node.children)
+        pending += reversed(node.children) if enters(node) else ()
 
 
 def around(node: Node | None) -> Iterator[Node]:
@@ -146,9 +146,13 @@ class SourceTree:
         """Return the source of a node, attributes included."""
         return self.prepared.shown[node.start_byte : node.end_byte]
 
+    def last_name(self, node: Node | None) -> str:
+        """Return what a name is without what it is in; empty for none."""
+        return "" if node is None else last_name(self.slice(node))
+
     def last_names(self, nodes: Iterable[Node | None]) -> frozenset[str]:
-        """Return what names are without what they are in."""
-        return frozenset(last_name(self.slice(node)) for node in nodes if node is not None)
+        """Return the same of several names, but for those that are none."""
+        return frozenset(self.last_name(node) for node in nodes if node is not None)
 
     def head_start(self, node: Node) -> int:
         """Return where a declaration begins: at the attributes right before it, if any."""

@@ -77,11 +77,6 @@ class Scope:
     end: int = 0
 
 
-def declarators(node: Node) -> Iterator[Node]:
-    """Yield the declarators of a declaration."""
-    yield from node.children_by_field_name("declarator")
-
-
 class _Declared(NamedTuple):
     """A declared name, and what stands before and behind it in its declarator."""
 
@@ -112,13 +107,6 @@ def _declared(node: Node) -> Iterator[_Declared]:
         if part.type == "structured_binding_declarator":
             for name in part.named_children:
                 yield _Declared(source_of(name), "&", "")
-
-
-def _classes_around(node: Node) -> Iterator[str]:
-    """Yield the names of the classes that a node is in."""
-    for at in around(node):
-        if at.type in CLASSES:
-            yield from _NAME.findall(source_of(at.child_by_field_name("name")))[:1]
 
 
 class Names:
@@ -217,8 +205,9 @@ class Names:
             if self.mentions(source_of(node.child_by_field_name("arguments")), scope):
                 self._instantiated.add(last_name(node.child_by_field_name("function")))
         elif kind in ("type_definition", "alias_declaration") and self.names_type(source_of(node)):
-            for part in (*declarators(node), *node.children_by_field_name("name")):
-                self.types.update(declared.name for declared in _declared(part))
+            declared = node.children_by_field_name("declarator")
+            for part in (*declared, *node.children_by_field_name("name")):
+                self.types.update(found.name for found in _declared(part))
         meant = parameters if is_meant else frozenset()
         if kind in FUNCTIONS:
             scope = self._read_function(node, scope, meant)
@@ -254,7 +243,10 @@ class Names:
             if name and name != "operator()":
                 self.everywhere.add(name)
             else:  # an object of the class stands for volatile memory
-                self.types.update(_classes_around(node))
+                for at in around(node):
+                    if at.type in CLASSES:
+                        named = source_of(at.child_by_field_name("name"))
+                        self.types.update(_NAME.findall(named)[:1])
         if VOLATILE.search(behind):  # a member of volatile objects
             scope.shared |= self._fields
             self.qualified |= self._fields
@@ -272,7 +264,7 @@ class Names:
         is_bits = any(child.type == "bitfield_clause" for child in node.children)
         type_ = node.child_by_field_name("type")
         given = node.type == "declaration" and self.mentions(source_of(node), scope)
-        for declarator in declarators(node):
+        for declarator in node.children_by_field_name("declarator"):
             if given:
                 # A class template whose arguments are deduced, or a pointer to a function template.
                 value = declarator.child_by_field_name("value")

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from kerneltk import ElementwiseKernel
 from kerneltk.codegen.body_addresses import defined_macros, takes_address
 from kerneltk.core.lexer import lex
 
@@ -69,49 +65,3 @@ def test_macros_may_be_casts() -> None:
     assert takes_address(lex("y = (PTR) & x"), VALUES, TYPES, macros)
     assert takes_address(lex("y = (x) & m"), VALUES, TYPES, {"x"})
     assert not takes_address(lex("y = (x) & m"), VALUES, TYPES, macros)
-
-
-def parenthesized(text: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    return st.tuples(text, st.integers(0, 2)).map(lambda t: "(" * t[1] + t[0] + ")" * t[1])
-
-
-def binary(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    operators = st.sampled_from(["&", " & ", "&&", " bitand ", "+", "*", " | ", "<<", " < "])
-    operands = parenthesized(inner)
-    return st.one_of(
-        st.tuples(operands, operators, operands).map("".join),
-        operands.map(lambda e: f"f({e})"),
-        operands.map(lambda e: f"sizeof({e})"),
-        operands.map(lambda e: f"int({e})"),
-        operands.map(lambda e: f"~({e})"),
-        operands.map(lambda e: f"x[{e}]"),
-    )
-
-
-NUMBERS = st.recursive(st.sampled_from(["x", "y", "m", "3", "0xffu"]), binary, max_leaves=12)
-POINTERS = st.sampled_from([
-    "&x", "&(x)", "(&x)[1]", "*(T*)&x", "(long long)&x", "(T)&x", "*(float2*)(&x)", "(word)&x",
-    "(const char*) & x", "x and &y", "(float2&)x", "(std::size_t)&x", "*&x",
-])  # fmt: skip
-
-
-@pytest.mark.exhaustive
-@given(NUMBERS)
-def test_expressions_of_numbers_take_none(text: str) -> None:
-    assert not takes_address(lex(f"y = {text};"), VALUES, TYPES), text
-
-
-@pytest.mark.exhaustive
-@given(NUMBERS, POINTERS, st.sampled_from([" & ", "+", "&&", ", "]), st.booleans())
-def test_no_address_is_missed(number: str, pointer: str, operator: str, first: bool) -> None:
-    pair = (pointer, number) if first else (f"({number})", pointer)
-    for text in (operator.join(pair), f"f({operator.join(pair)})", f"({number}) * ({pointer})"):
-        assert takes_address(lex(f"y = {text};"), VALUES, TYPES), text
-
-
-@pytest.mark.exhaustive
-def test_a_binary_and_needs_no_alignment() -> None:
-    misaligned = np.zeros(65, np.uint8)[1:].view(np.int16)
-    kernel = ElementwiseKernel("int32 x", "int16 y", "y = (x) & (255)")
-    kernel(np.arange(250, 282, dtype=np.int32), misaligned)
-    assert misaligned.tolist() == [value & 255 for value in range(250, 282)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 from kerneltk import ElementwiseKernel, ReductionKernel, jit
 from kerneltk.codegen import body_facts
 from kerneltk.codegen.body_facts import BodyFacts
-from kerneltk.core import lexer
 
 
 def facts(operation: str = "y = x", **options: Any) -> BodyFacts:
@@ -62,21 +60,6 @@ def test_nothing_is_overwritten_where_the_preprocessor_may_hide_it() -> None:
     assert facts("y += x").overwritten == facts("y = x", options=("-Dx=y",)).overwritten == set()
 
 
-@pytest.mark.exhaustive
-def test_each_expression_is_lexed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    lexed: list[str] = []
-
-    def noting(source: str) -> lexer.Lexed:
-        lexed.append(source)
-        return lexer.lex(source)
-
-    monkeypatch.setattr(body_facts, "lex", noting)
-    kernel = ElementwiseKernel("T x", "T y", "y = x", "k", preamble="int a;", loop_prep="int b;")
-    for array in (np.ones(3), np.ones((4, 5), np.float32), np.ones(3, np.int8)):
-        kernel(array)
-    assert sorted(lexed) == ["", "int a;", "int b;", "y = x"]
-
-
 @jit.kernel
 def counted(x):  # type: ignore[no-untyped-def]
     total = x
@@ -107,12 +90,6 @@ def test_facts_of_python_are_given(
     assert {name: getattr(found, name) for name in wanted} == wanted
     assert found.overwritten == {"out"}
     assert (found.by_reference, found.exits_early, found.opaque) == (False, False, False)
-
-
-def test_facts_are_pickled_with_their_definition() -> None:
-    kernel = ElementwiseKernel("T x", "T y", "y = x + i", "k")
-    found = kernel._definition.facts
-    assert pickle.loads(pickle.dumps(kernel))._definition.facts == found
 
 
 @pytest.mark.parametrize("operation", [

@@ -62,37 +62,10 @@ def test_numbers_that_are_read(
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "texts",
-    [
-        {"preamble": "#define PLACE _j"}, {"options": ("-DPLACE=_j",)},
-        {"map_expr": "\n#define PLACE _j\nx * PLACE"},
-    ],
-)  # fmt: skip
-def test_a_macro_may_name_the_numbers(texts: dict[str, Any]) -> None:
-    made = defined(**{"map_expr": "x * PLACE", **texts})
-    assert made.facts.opaque
-    assert (made.uses_number, made.uses_output_number) == (True, True)
-
-
 def test_a_function_of_the_preamble_has_names_of_its_own() -> None:
     made = defined("f(x)", preamble="__device__ int f(int _j) { return _j; }")
     assert not made.facts.opaque
     assert not made.uses_number
-
-
-@pytest.mark.parametrize(
-    ("texts", "others"),
-    [
-        ({"preamble": '#include "own.h"'}, True), ({"options": ("--pre-include=own.h",)}, True),
-        ({"preamble": "#include <cuda_fp16.h>\n#include <cmath>"}, False),
-        ({"options": ("-I/usr/include", "-DX=1")}, False),
-    ],
-)  # fmt: skip
-def test_headers_of_the_user_s_may_name_anything(texts: dict[str, Any], others: bool) -> None:
-    made = defined(**texts)
-    assert ("_j" in made.facts.observed) == others
-    assert (made.uses_number, made.uses_output_number) == (others, others)
 
 
 @pytest.mark.parametrize(

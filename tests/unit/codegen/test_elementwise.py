@@ -14,7 +14,6 @@ from kerneltk.codegen import elementwise
 from kerneltk.codegen.elementwise import ElementwiseDefinition, ElementwiseSpecialization
 from kerneltk.codegen.specialization import LaunchGeometry
 from kerneltk.signature.parameters import parse_signature
-from tests.sampling import one_in
 
 make = ArraySpec.make
 N = 20_000
@@ -74,28 +73,19 @@ def test_a_macro_may_hide_a_return() -> None:
 
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize(
-    "body",
+    ("following", "words"),
     [
-        "y = i + 1 < n ? (&(x))[1] : x",
-        "y = i + 1 < n ? ((const T*)&x)[1] : x",
-        "y = i + 1 < n ? __builtin_addressof(x)[1] : x",
-        "auto& r = x; y = i + 1 < n ? (&r)[1] : x",
-        "y = i + 1 < n ? *(const T*)((size_t)&x + sizeof(T)) : x",
-        "const T* p = bitand x; y = i + 1 < n ? p[1] : x",
+        ("(&(x))[1]", {}),
+        ("((const T*)&x)[1]", {}),
+        ("__builtin_addressof(x)[1]", {}),
+        ("*(const T*)((size_t)&x + sizeof(T))", {}),
+        ("(bitand x)[1]", {}),
+        ("next(x)", {"preamble": "T next(const T& a) { return (&a)[1]; }"}),
+        ("NEXT(x)", {"options": ("-DNEXT(v)=(&(v))[1]",)}),
     ],
 )
-def test_an_address_reaches_the_array(body: str) -> None:
-    kernel = ElementwiseKernel("T x", "T y", body)
-    np.testing.assert_array_equal(kernel(X), np.append(X[1:], X[-1]))
-
-
-def test_a_function_may_take_an_address() -> None:
-    kernel = ElementwiseKernel(
-        "T x",
-        "T y",
-        "y = i + 1 < n ? next(x) : x",
-        preamble="T next(const T& a) { return (&a)[1]; }",
-    )
+def test_an_address_reaches_the_array(following: str, words: dict[str, Any]) -> None:
+    kernel = ElementwiseKernel("T x", "T y", f"y = i + 1 < n ? {following} : x", **words)
     np.testing.assert_array_equal(kernel(X), np.append(X[1:], X[-1]))
 
 
@@ -129,54 +119,6 @@ def test_a_raw_parameter_takes_a_number() -> None:
     kernel.compile(make("float32", (N,)), 6, target="sm_90", size=N)
 
 
-def test_arrays_of_many_dimensions() -> None:
-    kernel = ElementwiseKernel("T x, T w", "T y", "y = x + w")
-    x = np.arange(4, dtype=np.float32).reshape((2,) + (1,) * 62 + (2,))
-    np.testing.assert_array_equal(kernel(x, x), x + x)
-
-
-@pytest.mark.one_in(4)
-@pytest.mark.parametrize(
-    "name",
-    one_in(
-        5,
-        [
-            "exp",
-            "abs",
-            "min",
-            "norm",
-            "main",
-            "memset",
-            "printf",
-            "T",
-            "round",
-            "complex",
-            "rcbrt",
-            "norm3d",
-            "llround",
-            "dim3",
-            "NULL",
-            "assert",
-            "M_PI",
-            "sqrtf",
-            "threadIdx",
-        ],
-    ),
-)
-def test_a_kernel_may_have_any_name(name: str) -> None:
-    kernel = ElementwiseKernel("T x", "T y", "y = 2 * x", name)
-    assert kernel.name == name
-    np.testing.assert_array_equal(kernel(X), 2 * X)
-    assert kernel.compile(make("complex64", (4,)), target="sm_90").entry == f"{name}_kernel"
-
-
-def test_an_option_may_take_an_address() -> None:
-    kernel = ElementwiseKernel(
-        "T x", "T y", "y = i + 1 < n ? NEXT(x) : x", options=("-DNEXT(v)=(&(v))[1]",)
-    )
-    np.testing.assert_array_equal(kernel(X), np.append(X[1:], X[-1]))
-
-
 def test_a_header_of_the_users_may_do_anything(tmp_path: Path) -> None:
     (tmp_path / "own.h").write_text(
         "#define NEXT(v) (i + 1 < n ? (&(v))[1] : (v))\n#define LEAVE(c) if (c) return\n"
@@ -206,12 +148,6 @@ def test_macros_may_name_the_index(texts: dict[str, Any]) -> None:
     kernel = ElementwiseKernel("T x", "T y", **{"operation": "y = IDX", "name": "count", **texts})
     np.testing.assert_array_equal(kernel(X), np.arange(N))
     kernel.compile(make("float32", (N,)), target="sm_90")
-
-
-def test_a_macro_may_be_called_arch() -> None:
-    kernel = ElementwiseKernel("T x", "T y", "y = arch", options=("-D", "arch=3"))
-    np.testing.assert_array_equal(kernel(X[:3]), [3, 3, 3])
-    kernel.compile(make("float32", (4,)), target="sm_90")
 
 
 # -- without compiling ----------------------------------------------------------------------------
@@ -288,18 +224,6 @@ def test_the_body_may_change_its_index() -> None:
     kernel(X, y, size=N)
     np.testing.assert_array_equal(y, X)
     kernel.compile(make("float32", (N,)), make("float32", (N,)), target="sm_90", size=N)
-
-
-@pytest.mark.exhaustive
-def test_arrays_by_their_raw_names() -> None:
-    kernel = ElementwiseKernel(
-        "T x, T w", "T y",
-        "y = _raw_x[_ind.get()] + 100 * _raw_w[i] + _raw_y.shape()[0] + _raw_x.size()",
-        "raw", False,
-    )  # fmt: skip
-    x, w = np.arange(12.0).reshape(3, 4).T, np.arange(3.0)
-    np.testing.assert_array_equal(kernel(x, w), x + 100 * w + 4 + 12)
-    kernel.compile(make("float64", (4, 3)), make("float64", (3,)), target="sm_90")
 
 
 def test_results_do_not_overwrite_what_raw_names_read() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kerneltk.backends import foreign_arrays
-from kerneltk.cuda_cpp.binary import BinaryProgram
+from kerneltk.cuda_cpp.module import BinaryProgram
 from kerneltk.errors import ArgumentValueError, BackendUnavailableError
 
 PTX = b".version 8.0\n.target sm_80\n.address_size 64\n"

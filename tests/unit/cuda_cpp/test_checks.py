@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 
 import numpy as np
@@ -88,26 +87,6 @@ def test_a_change_while_a_launcher_is_remembered(monkeypatch: pytest.MonkeyPatch
             state.leave(choice)  # type: ignore[arg-type]
 
 
-def test_kernels_that_are_made_during_changes() -> None:
-    """The set of dispatchers grows in one thread while another goes through it."""
-    source, errors = "__global__ void f() { }", []
-
-    def change() -> None:
-        try:
-            for _ in range(200):
-                with kerneltk.raw_checks("off"):
-                    pass
-        except RuntimeError as error:
-            errors.append(error)
-
-    thread = threading.Thread(target=change)
-    thread.start()
-    kernels = [kerneltk.RawKernel(source, "f") for _ in range(200)]
-    thread.join()
-    assert not errors
-    assert len(kernels) == 200
-
-
 def test_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KERNELTK_RAW_CHECKS", "off")
     get_settings.cache_clear()
@@ -134,33 +113,6 @@ def test_strides_among_the_arguments() -> None:
     kernel(1, 4, (table[:, :3], 8, y))
     with pytest.raises(ArgumentValueError, match="has gaps"):
         kernel(1, 4, (table[:, ::3], 8, y))
-
-
-STRIDES = ("stride", "x_stride", "strideX", "rowPitch", "step", "ld", "ldx", "LDX", "ld_x", "incx",
-           "lead", "leading_dim")  # fmt: skip
-NUMBERS = ("n", "steps", "timestep", "fold", "include", "leader", "ldw", "w_stride")
-
-
-@pytest.mark.exhaustive
-def test_a_number_is_a_stride_by_its_name() -> None:
-    source = (
-        "__global__ void f_N(const float* x, const float* w, int N, float* y) { *y = *x + *w; }"
-    )
-    names = [*STRIDES, *NUMBERS]
-    module = kerneltk.RawModule(code="\n".join(source.replace("N", name) for name in names))
-    table, y = np.arange(16, dtype=np.float32).reshape(4, 4), np.zeros(1, np.float32)
-    for name in names:
-        kernel = module.get_function(f"f_{name}")
-        kernel(1, 1, (X, X, 4, y))
-        for number in (4, 16):
-            args = table[:, 1], X, number, y
-            if name in STRIDES:
-                y[0] = 0
-                kernel(1, 1, args)
-                assert y == [1], name
-            else:
-                with pytest.raises(ArgumentValueError, match="has gaps"):
-                    kernel(1, 1, args)
 
 
 def test_strides_in_a_struct() -> None:
@@ -228,17 +180,6 @@ def test_pointers_that_may_be_read(source: str, options: tuple[str, ...], tmp_pa
     (tmp_path / "statement.inc").write_text("x[0] = 1;\n")
     filled = tuple(option.replace("{headers}", str(tmp_path)) for option in options)
     assert RawSource(source, "code", filled).names_again("f", "x")
-
-
-def test_pointers_that_macros_read_are_checked() -> None:
-    kernel = kerneltk.RawKernel(f"{HEAD} {{ BODY; }}", "f", options=("-DBODY=x[0]=1",))
-    with pytest.raises(ArgumentTypeError, match="points to 'float'"):
-        kernel(1, 1, (np.zeros(2),))
-    frozen = np.zeros(1, np.float32)
-    frozen.flags.writeable = False
-    with pytest.raises(ArgumentValueError, match="read-only"):
-        kernel(1, 1, (frozen,))
-    assert frozen == [0]
 
 
 def test_pointers_that_no_macro_of_the_body_reads() -> None:

@@ -106,61 +106,6 @@ def test_a_call_ends_the_launch(body: str) -> None:
     )
 
 
-@pytest.mark.exhaustive
-def test_what_a_library_does_inline() -> None:
-    value, told = run('error(1, 0, "bad");')
-    assert (value, "'error' is called, which only the host has." in told) == (0, True)
-
-
-@pytest.mark.exhaustive
-def test_what_the_library_throws() -> None:
-    value, told = run("std::array<int, 3> a{}; x[1] = a.at(x[0]);")
-    assert (value, "'std::__throw_out_of_range_fmt' is called" in told) == (0, True)
-    assert run("std::array<int, 10> a{}; x[1] = a.at(x[0]) + 3;") == (3, "")
-
-
-TRAPS = {
-    "__trap();": ": trapped (code:{line}).",
-    "::__trap();": ": trapped (code:{line}).",
-    'asm("trap;");': ": trapped (code:{line}).",
-    "__builtin_trap();": ", code:{line}: trapped.",
-    "assert(x[0] == 3);": ": assertion 'x[0] == 3' failed at code:{line}.",
-    "assert(false);": ": assertion 'false' failed at code:{line}.",
-}
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("body", TRAPS)
-def test_traps_and_assertions_tell_their_lines(body: str) -> None:
-    number = [*TRAPS].index(body)
-    told = TRAPS[body].format(line=line_of(number))
-    found = run(body, *TRAPS)
-    assert found == (0, f"In kernel 'ends{number}', block (0, 0, 0), thread (1, 0, 0){told}")
-
-
-STORED = {
-    "decltype(exit(0))* p = nullptr; x[1] = p == nullptr;": 1,
-    "using F = decltype(&abort); x[1] = sizeof(F);": 8,
-    "x[1] = noexcept(exit(0)) + 4;": 5,
-    "if (x[0] == 77) exit(1); x[1] = 2;": 2,
-    "if (false) abort(); x[1] = 3;": 3,
-    "if constexpr (sizeof(int) == 8) std::exit(1); x[1] = 4;": 4,
-    "assert(x[0] == 9); x[1] = 5;": 5,
-    "int* p = (int*)malloc(4); *p = 6; x[1] = *p; free(p);": 6,
-    "int* p = (int*)std::malloc(4); std::memset(p, 0, 4); x[1] = *p + 7; std::free(p);": 7,
-    "const int y = 8; memcpy(x + 1, &y, 4);": 8,
-    'x[1] = printf("");': 0,
-    "struct S { __device__ int exit(int y) { return y; } } s; x[1] = s.exit(9);": 9,
-    "const auto abort = [](int y) { return y; }; x[1] = abort(10);": 10,
-}
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("body", STORED)
-def test_what_ends_nothing(body: str) -> None:
-    assert run(body, *STORED) == (STORED[body], "")
-
-
 def test_units_are_linked_for_what_the_header_has() -> None:
     assert {"exit", "popen", "__cxa_throw", "_ZSt9terminatev"} <= {*toolchain._ends()}
 

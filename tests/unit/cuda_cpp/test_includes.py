@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import kerneltk
-from kerneltk.cuda_cpp.source import read_file
 
 _KERNEL = """
 extern "C" __global__ void add(float* x, int n) {
@@ -32,56 +30,6 @@ def _run(path: Path, options: tuple[str, ...] = ()) -> float:
     return float(x[0])
 
 
-@pytest.mark.exhaustive
-def test_host_code_of_headers_is_left_out(tmp_path: Path) -> None:
-    _write(
-        tmp_path,
-        common_h="""
-#include <vector>
-#include <cublas_v2.h>
-extern "C" void launch(float* x, int n);
-static cublasHandle_t handle;
-static std::vector<float> values;
-inline void check(cudaError_t status) { if (status) exit(1); }
-__device__ float amount() { return 2.5f; }
-""",
-        main_cu='#include "common.h"\n' + _KERNEL + "int main() { check(cudaSuccess); }\n",
-    )
-    assert _run(tmp_path / "main.cu") == 2.5
-    assert kerneltk.load(tmp_path / "main.cu").compile_for("sm_90").kind == "cubin"
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("once", ["#pragma once\n", "#ifndef A_H\n#define A_H\n"])
-def test_a_header_counts_once(tmp_path: Path, once: str) -> None:
-    end = "#endif\n" if "ifndef" in once else ""
-    _write(
-        tmp_path,
-        a_h=f'{once}#include "b.h"\n__device__ float amount() {{ return 1; }}\n{end}',
-        b_h='#pragma once\n#include "a.h"\nstruct B { int n; };\n',
-        main_cu='#if 1\n#include "b.h"\n#endif\n#include "a.h"\n#include "b.h"\n' + _KERNEL,
-    )
-    assert _run(tmp_path / "main.cu") == 1
-
-
-def test_a_header_without_a_guard_counts_each_time(tmp_path: Path) -> None:
-    _write(
-        tmp_path,
-        list_h="ITEM(1) ITEM(2) ITEM(4)\n",
-        main_cu="""
-#define ITEM(x) + x
-__device__ float amount() {
-    return 0
-#include "list.h"
-#include "list.h"
-    ;
-}
-"""
-        + _KERNEL,
-    )
-    assert _run(tmp_path / "main.cu") == 14
-
-
 def test_headers_beside_headers_and_in_named_directories(tmp_path: Path) -> None:
     _write(
         tmp_path,
@@ -91,19 +39,6 @@ def test_headers_beside_headers_and_in_named_directories(tmp_path: Path) -> None
         main_cu='#include "lib/inner/a.h"\n__device__ float amount() { return B + C; }\n' + _KERNEL,
     )
     assert _run(tmp_path / "main.cu", (f"-I{tmp_path}/include",)) == 11
-
-
-def test_messages_name_the_header_and_its_line(tmp_path: Path) -> None:
-    _write(
-        tmp_path,
-        common_h="#pragma once\n\n__device__ float amount() { return unknown; }\n",
-        main_cu='\n#include "common.h"\n' + _KERNEL,
-    )
-    for target in ("host", "sm_90"):
-        with pytest.raises(kerneltk.CompileError, match=r"common\.h:3:.*return unknown"):
-            kerneltk.load(tmp_path / "main.cu").compile_for(target)
-    _write(tmp_path, common_h="#pragma once\n", main_cu='#include "common.h"\n\nfloat f( {\n')
-    assert '#line 2 "main.cu"' in read_file(tmp_path / "main.cu")._device_source(is_host=False).code
 
 
 def test_what_nvcc_includes_by_itself_is_there(tmp_path: Path) -> None:
@@ -120,88 +55,3 @@ __device__ float amount() {
     )
     assert _run(tmp_path / "main.cu") == 3
     kerneltk.load(tmp_path / "main.cu").compile_for("sm_80")
-
-
-@pytest.mark.exhaustive
-def test_kernels_under_a_condition_that_does_not_hold(tmp_path: Path) -> None:
-    code = "#ifdef USE_CUDA\n__device__ float amount() { return 7; }\n" + _KERNEL + "#endif\n"
-    _write(tmp_path, main_cu=code)
-    assert _run(tmp_path / "main.cu", ("-DUSE_CUDA",)) == 7
-    module = kerneltk.load(tmp_path / "main.cu")
-    module.compile_for("sm_90")
-    with pytest.raises(kerneltk.CompileError, match="no kernel 'add': its compilation leaves"):
-        module.add(1, 8, (np.zeros(5, np.float32), 5))
-
-
-@pytest.mark.exhaustive
-def test_headers_in_angle_brackets_are_the_users_too(tmp_path: Path) -> None:
-    _write(
-        tmp_path,
-        include__lib_cuh="""
-#include <sys/time.h>
-#include <nested.h>
-static double now() { struct timeval t; gettimeofday(&t, 0); return t.tv_sec; }
-template <class T> void launch(T* x) { add<<<1, 1>>>(x, 1); }
-""",
-        include__nested_h="#include <helper_math.h>\n"
-        "__device__ float amount() { return (two() + 1).x; }",
-        main_cu="#include <lib.cuh>\n" + _KERNEL,
-    )
-    (tmp_path / "include" / "helper_math.h").write_text("""
-inline __host__ __device__ float2 operator+(float2 a, float b) { return {a.x + b, a.y + b}; }
-inline __host__ __device__ float2 two() { return {2, 2}; }
-inline void report() { fprintf(stderr, "x"); }
-""")
-    options = (f"-I{tmp_path / 'include'}",)
-    assert _run(tmp_path / "main.cu", options) == 3
-    assert kerneltk.load(tmp_path / "main.cu", options=options).compile_for("sm_90").code
-
-
-@pytest.mark.exhaustive
-def test_a_header_beside_the_file_comes_before_a_stand_in(tmp_path: Path) -> None:
-    _write(
-        tmp_path,
-        error_h="__device__ float amount() { return 6; }",
-        main_cu='#include "error.h"\n' + _KERNEL,
-    )
-    assert _run(tmp_path / "main.cu") == 6
-    assert kerneltk.load(tmp_path / "main.cu").compile_for("sm_90").code
-
-
-@pytest.mark.exhaustive
-def test_headers_of_branches_are_read_once_in_each(tmp_path: Path) -> None:
-    levels = 12  # each includes the next one twice: 4096 times, if each time counted
-    for number in range(levels):
-        after = f'#include "h{number + 1}.h"\n' if number + 1 < levels else ""
-        body = f"#pragma once\n#if FLAG\n{after}{after}#endif\n"
-        _write(tmp_path, **{f"h{number}_h": body + f"#define N{number} {number}\n"})
-    _write(
-        tmp_path,
-        main_cu='#define FLAG 3\n#if FLAG\n#include "h0.h"\n#else\n#include "h0.h"\n#endif\n'
-        + "__device__ float amount() { return N0 + N11; }\n"
-        + _KERNEL,
-    )
-    source = read_file(tmp_path / "main.cu")
-    assert _run(tmp_path / "main.cu") == 11
-    assert source.expanded.count("#define N11 11") == 2
-
-
-@pytest.mark.exhaustive
-def test_cub_for_nvrtc(tmp_path: Path) -> None:
-    path = tmp_path / "main.cu"
-    path.write_text("""
-#include <cub/cub.cuh>
-#include <cub/device/device_reduce.cuh>
-#include <thrust/device_vector.h>
-__global__ void total(int* x) {
-    typedef cub::BlockReduce<int, 128> Reduce;
-    __shared__ typename Reduce::TempStorage storage;
-    const int sum = Reduce(storage).Sum(x[threadIdx.x]);
-    if (threadIdx.x == 0) x[0] = sum;
-}
-int main() {
-    thrust::device_vector<int> x(128);
-    cub::DeviceReduce::Sum(nullptr, x.data(), x.data(), 128);
-}
-""")
-    assert kerneltk.load(path).compile_for("sm_90").code

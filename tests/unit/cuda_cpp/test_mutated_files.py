@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import random
 import time
 from collections.abc import Callable
@@ -87,35 +86,3 @@ def _read(path: Path, data: bytes) -> None:
 def test_damaged_files(part: int, tmp_path: Path) -> None:
     for number in range(part, MUTATIONS, 4):
         _read(tmp_path / f"m{number}.cu", _mutated(number))
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"".join(b"#define M%d(x) M%d(x) + M%d(x)\n" % (n, n + 1, n + 2) for n in range(30_000)),
-        b"".join(b"#define M%d(x) M%d(x) { M%d(x)\n" % (n, n + 1, n + 2) for n in range(30_000)),
-        b"#define __D__ __device__\n" + b"__D__ int f();\n" * 20_000,
-        b"(" * 20_000 + b"__global__ void f() {}",
-        b"{" * 20_000 + b"__global__ void f() {}",
-        b"#if X\n" * 2_000 + b"__global__ void f() {}\n",
-        b"({" * 500 + b"a;" + b"})" * 500,
-        b'"' * 50_001,
-        b"\\\n" * 50_000,
-        b"",
-    ],
-    ids=["macros", "chains", "attributes", "parentheses", "braces", "conditions", "statements",
-         "quotes", "continuations", "empty"],
-)  # fmt: skip
-def test_large_and_deep_files(data: bytes, tmp_path: Path) -> None:
-    _read(tmp_path / "large.cu", data)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("target", ["sm_90", "host"])
-def test_damaged_files_are_compiled_or_refused(target: str, tmp_path: Path) -> None:
-    for number in range(4):
-        path = tmp_path / f"c{number}.cu"
-        path.write_bytes(_mutated(number))
-        with contextlib.suppress(KernelToolkitError):
-            assert kerneltk.load(path).compile_for(target).code

@@ -8,11 +8,9 @@ from __future__ import annotations
 import ast
 import json
 import os
-import re
 import sys
 import warnings
-from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -22,20 +20,18 @@ import pytest
 import kerneltk
 from kerneltk import pipeline
 from kerneltk.backends.base import capabilities_of
-from kerneltk.backends.host import toolchain
-from kerneltk.cache import derived, store
+from kerneltk.cache import derived
 from kerneltk.core import settings
 from kerneltk.cuda_cpp import outcomes
 from kerneltk.cuda_cpp.outcomes import Entry, Outcome
 from kerneltk.cuda_cpp.program import RawProgram
 from kerneltk.cuda_cpp.source import RawSource
 from kerneltk.cuda_cpp.syntax.declarations import Refused
-from kerneltk.errors import CompileError, LaunchError
-from tests.sampling import one_in, one_row_in
+from kerneltk.errors import CompileError
+from tests.sampling import one_in
 from tests.unit.cache.stages import record_of, sealed
 
 from ...processes import python
-from ..test_architecture import MODULES
 
 ROOT = Path(kerneltk.__file__).parents[1]
 KERNEL = "__global__ void k(int* o) { o[0] = VALUE; }\n"
@@ -94,19 +90,6 @@ def test_a_file_is_put_together_once(steps: list[str], file: Path) -> None:
     assert again == first
     assert kerneltk.load(file).compile_for("host").symbols
     assert steps == ["cuda"]
-
-
-def test_unchanged_content_is_known(
-    steps: list[str], file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    launched(file)
-    for path in file.parent.iterdir():
-        path.write_bytes(path.read_bytes())
-        os.utime(path, (1, 1))
-    monkeypatch.chdir("/")
-    assert is_known(steps, file) == (1, True)
-    file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))  # the same to compilers
-    assert is_known(steps, file) == (1, True)
 
 
 def test_one_source_two_questions(steps: list[str], file: Path) -> None:
@@ -249,17 +232,6 @@ def options_of(name: str, places: list[Path]) -> list[str]:
 
 
 @pytest.mark.exhaustive
-def test_changed_headers_of_options(steps: list[str], found: Any) -> None:
-    path, name, places = found
-    options = options_of(name, places)
-    places[1].write_text("#define VALUE 1\n")
-    assert is_known(steps, path, *options) == (1, False)
-    assert is_known(steps, path, *options) == (1, True)
-    places[1].write_text("#define VALUE 2\n")
-    assert is_known(steps, path, *options) == (2, False)
-
-
-@pytest.mark.exhaustive
 def test_a_header_in_front_of_another(steps: list[str], found: Any) -> None:
     path, name, places = found
     options = options_of(name, places)
@@ -305,136 +277,7 @@ def test_a_header_by_a_macro(steps: list[str], tmp_path: Path) -> None:
         assert is_known(steps, path) == (number, False)
 
 
-@pytest.mark.exhaustive
-def test_a_header_of_an_option(
-    steps: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "f.cu"
-    path.write_text(KERNEL)
-    for number in (1, 2):
-        (tmp_path / str(number)).mkdir()
-        (tmp_path / str(number) / "value.h").write_text(f"#define VALUE {number}\n")
-    for number in (1, 2, 1):
-        monkeypatch.chdir(tmp_path / str(number))
-        assert launched(path, "-include", "value.h") == number
-    assert is_known(steps, path, "-include", "value.h") == (1, True)
-    (tmp_path / "1" / "value.h").write_text("#define VALUE 3\n")
-    assert is_known(steps, path, "-include", "value.h") == (3, False)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize(
-    ("first", "second", "body"),
-    one_row_in(
-        2,
-        [
-            (("-DN=1",), ("-DN=2",), "o[0] = N;"),
-            (("-DN=1", "-UN"), ("-UN", "-DN=1"), "\n#ifdef N\no[0] = 1;\n#endif\n"),
-            (("-std=c++17",), ("-std=c++20",), "o[0] = __cplusplus / 100;"),
-        ],
-    ),
-)
-def test_other_options(
-    steps: list[str], tmp_path: Path, first: Any, second: Any, body: str
-) -> None:
-    path = tmp_path / "f.cu"
-    path.write_text(f"__global__ void k(int* o) {{ {body} }}\n")
-    values = [launched(path, *options) for options in (first, second)]
-    assert values[0] != values[1]
-    for options, value in zip((first, second), values, strict=True):
-        assert is_known(steps, path, *options) == (value, True)
-    sizes = [kerneltk.load(path, options=options).compile_for("sm_90") for options in (first,)]
-    assert kerneltk.load(path, options=second).compile_for("sm_90").code != sizes[0].code
-
-
-def test_other_architectures(steps: list[str], file: Path) -> None:
-    targets = ("sm_80", "sm_90", "compute_90", "lto_90")
-    first = [kerneltk.load(file).compile_for(target) for target in targets]
-    assert len({code.code for code in first}) == len(targets)
-    steps.clear()
-    assert [kerneltk.load(file).compile_for(target) for target in targets] == first
-    assert not steps
-
-
-@pytest.mark.exhaustive
-def test_headers_that_are_read_again(steps: list[str], file: Path) -> None:
-    """A module has the headers that it was loaded with, and its entry, too."""
-    inner = file.parent / "inner.h"
-    (file.parent / "spare.h").write_text(
-        "template <class T> struct Tag { static const int n = 7; };\n"
-    )
-    file.write_text(
-        '#include "spare.h"\n' + file.read_text()
-        + "template <class T> __global__ void t(int* o) { o[0] = T::n + VALUE; }\n"
-    )  # fmt: skip
-    early = kerneltk.load(file, name_expressions=["t<Tag<int>>"])
-    assert "t<Tag<int>>" in early.kernels
-    inner.write_text("#define VALUE 2\n")
-    late = kerneltk.load(file, name_expressions=["t<Tag<int>>"])
-    out = np.zeros(1, np.int32)
-    for module, value in ((early, 8), (late, 9)):
-        module.get_function("t<Tag<int>>")(1, 1, (out,))
-        assert out[0] == value
-    inner.write_text("#define VALUE 1\n")
-    words = {"name": "t<Tag<int>>", "name_expressions": ["t<Tag<int>>"]}
-    assert is_known(steps, file, **words) == (8, True)
-    inner.write_text("#define VALUE 2\n")
-    assert is_known(steps, file, **words) == (9, True)
-
-
 # -- the surroundings ------------------------------------------------------------------------------
-
-
-@pytest.mark.exhaustive
-def test_a_header_where_the_compiler_looks_by_itself(
-    steps: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(toolchain, "SYSTEM_DIRECTORIES", (tmp_path / "system",))
-    header = tmp_path / "system" / "glm" / "value.h"
-    header.parent.mkdir(parents=True)
-    header.write_text("int value();\n")
-    file = tmp_path / "f.cu"
-    file.write_text("#if 0\n#include <glm/value.h>\n#endif\n" + KERNEL.replace("VALUE", "1"))
-    assert is_known(steps, file) == (1, False)
-    assert is_known(steps, file) == (1, True)
-    header.write_text("int values();\n")
-    assert is_known(steps, file) == (1, False)
-    assert is_known(steps, file) == (1, True)
-
-
-@pytest.mark.exhaustive
-def test_debug_modes(tmp_path: Path) -> None:
-    file = tmp_path / "f.cu"
-    file.write_text(
-        "__global__ void k(int* o) {\n#ifdef KERNELTK_CHECK_MEMORY\n    o[0] = 1;\n#else\n"
-        "    o[0] = 2;\n#endif\n}\n"
-    )
-    assert in_process(file) == (2, False)
-    assert in_process(file, KERNELTK_HOST_DEBUG="memory") == (1, False)
-    assert in_process(file, KERNELTK_HOST_DEBUG="memory") == (1, True)
-    for _ in range(2):  # a debugger needs files
-        assert in_process(file, KERNELTK_HOST_DEBUG="symbols") == (2, False)
-    assert in_process(file) == (2, True)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("debug", ["", "memory"])
-def test_faults_name_the_same_lines(tmp_path: Path, debug: str) -> None:
-    file = tmp_path / "f.cu"
-    (tmp_path / "part.h").write_text(
-        "#pragma once\n__device__ int part(int* o) {\n    return 7 / o[0];\n}\n"
-        "__device__ int far(int* o) {\n    return o[1000];\n}\n"
-    )
-    called = "far" if debug else "part"
-    file.write_text(
-        f'#include "part.h"\n__global__ void k(int* o) {{\n    o[0] = {called}(o);\n}}\n'
-    )
-    environment = {"KERNELTK_HOST_DEBUG": debug}
-    first, known = in_process(file, **environment)
-    assert not known
-    assert "In kernel 'k'" in first
-    assert ("part.h:6" in first) == bool(debug)
-    assert in_process(file, **environment) == (first, True)
 
 
 def test_every_setting_is_thought_of() -> None:
@@ -453,67 +296,7 @@ def test_every_setting_is_thought_of() -> None:
     assert not used & in_no_key
 
 
-# What of the code that makes units asks the disk or the process, and how a key has its answer.
-ASKING = {
-    "_is_of_toolkit": "the paths in inputs",
-    "RawSource._headers": "inputs",
-    "RawSource._candidates": "the paths in inputs",
-    "RawSource._directories": "the paths in inputs",
-    "RawSource.path": "the name and the directory in inputs",
-    "RawSource._find_header": "inputs",
-    "RawSource._is_for_both": "inputs",
-    "RawSource._warnings": "the headers that are not read in inputs",
-    "RawSource._unread_headers": "inputs",
-    "RawSource._host_unit": "the working directory in inputs, and for debuggers",
-    "_first_file": "the headers that are not read in inputs",
-    "_real_path": "inputs",
-    "read_file": "the name, the directory and the code in inputs",
-    "lasting_options": "the options in inputs",
-    "without_directives": "inputs",
-    "bytes_of": "the code in inputs",
-    "_code_of": "is the key's",
-    "Entry._find_entry": "is the key's",
-    "_input": "the links in inputs",
-    "read_programs": "the code in inputs",
-    "RawSource.inputs": "inputs",
-    "current_checks": "what launches do, which is in no key",
-}
-_DISK = re.compile(
-    r"\b(?:os\.(?:path\.(?:isfile|isdir|exists|islink|realpath|abspath|getmtime)|getcwd|environ|stat"
-    r"|scandir|listdir|walk|access|readlink)|Path\(|open\(|read_file\(|read_bytes|read_text|glob\("
-    r"|get_settings\(|file_stamp\(|find_spec\()"
-)
-
-
-def test_nothing_else_asks_the_disk() -> None:
-    asking = set()
-    for name, path in MODULES.items():
-        if not name.startswith("kerneltk.cuda_cpp."):
-            continue
-        tree = ast.parse(path.read_text())
-        classes = [(f"{c.name}.", c.body) for c in tree.body if isinstance(c, ast.ClassDef)]
-        for prefix, body in [("", tree.body), *classes]:
-            for node in body:
-                if isinstance(node, ast.FunctionDef) and _DISK.search(ast.unparse(node)):
-                    asking.add(f"{prefix}{node.name}")
-    assert asking == ASKING.keys()
-
-
 # -- entries ---------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], store.Cache]:
-    """Makes the cache as a new process sees it."""
-
-    def renew() -> store.Cache:
-        own = store.Cache(tmp_path / "cache")
-        monkeypatch.setattr(derived, "get_cache", lambda: own)
-        monkeypatch.setattr(pipeline, "_modules", {})
-        return own
-
-    renew()
-    return renew
 
 
 def entry_of(file: Path) -> Entry[Any]:
@@ -529,109 +312,7 @@ def key_of(entry: Entry[Any]) -> str:
     return entry._entry.key
 
 
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("which", ["entry", "object code"])
-def test_damaged_files(steps: list[str], file: Path, cache: Any, which: str) -> None:
-    launched(file)
-    key = key_of(entry_of(file))
-    if which == "object code":
-        unit_key = record_of(cache().get(key))[0][-1][0][0]
-        key = derived.Entry("object code", unit_key).key
-    path = Path(cache()._entry_path(key))
-    data = path.read_bytes()
-    middle = len(data) // 2
-    for damaged in (data[:middle], data[:middle] + b"~~~~" + data[middle + 4 :], None):
-        path.unlink()
-        if damaged is not None:
-            path.write_bytes(damaged)
-        cache()
-        assert is_known(steps, file) == (1, False)
-        assert path.read_bytes() == data
-        cache()
-        assert is_known(steps, file) == (1, True)
-
-
-@pytest.mark.exhaustive
-def test_stamps_that_have_changed_are_kept_anew(
-    steps: list[str], file: Path, cache: Any, tmp_path: Path
-) -> None:
-    """Files are read again where their stamps do not tell that they are the same: once."""
-    header = tmp_path / "include" / "cutlass" / "value.h"
-    header.parent.mkdir(parents=True)
-    header.write_text("#define OTHER 1\n")
-    file.write_text("#include <cutlass/value.h>\n" + file.read_text())
-    option = f"-I{tmp_path / 'include'}"
-    launched(file, option)
-
-    def kept() -> list[Any]:
-        program: Any = kerneltk.load(file, options=(option,))._programs.all[0]
-        entry = program._entry(capabilities_of("host"), pipeline.Ahead("host"))
-        ((fields,), _) = record_of(cache().get(key_of(entry)))
-        return fields
-
-    assert kept()[0][5] == []  # as long as they are new
-    os.utime(header, (1, 1))
-    assert is_known(steps, file, option) == (1, True)
-
-
 # -- what a launch says ----------------------------------------------------------------------------
-
-REFUSED = """#define TURN(a, b) asm("turn %0, %1;" : "=r"(a) : "r"(b))
-__device__ unsigned turned(unsigned x) { unsigned y; TURN(y, x); return y; }
-__global__ void turn(unsigned* x) { if (x[0] > 1) x[0] = turned(x[0]); }
-__global__ void ask(unsigned* x) { asm("ask %0;" : "=r"(x[0])); }
-__global__ void twice(unsigned* x) { x[0] *= 2; }
-#ifdef NOWHERE
-__global__ void hidden(unsigned* x) { x[0] = 1; }
-#endif
-template <int N> __global__ void t(unsigned* x) { x[0] = N; }
-__constant__ int c[3] = {1, 2, 3};
-int main() { return std::printf("host"); }
-"""
-
-
-def said(path: Path, name: str, value: int) -> str:
-    """Return what a launch of a kernel says, or writes."""
-    x = np.full(1, value, np.uint32)
-    try:
-        kerneltk.load(path).get_function(name)(1, 1, (x,))
-    except (CompileError, LaunchError, ValueError) as error:
-        return f"{type(error).__name__}: {error}"
-    return str(x[0])
-
-
-@pytest.mark.exhaustive
-def test_messages_are_the_same(steps: list[str], tmp_path: Path) -> None:
-    path = tmp_path / "k.cu"
-    path.write_text(REFUSED)
-    calls = [("twice", 3), ("turn", 1), ("turn", 5), ("ask", 1), ("hidden", 1), ("t", 1)]
-    first = [said(path, *call) for call in calls]
-    assert first[:2] == ["6", "1"]
-    assert "In kernel 'turn'" in first[2]
-    assert "(k.cu:1)" in first[2]
-    assert "Kernel 'ask' cannot run on CPU cores, which have no inline PTX" in first[3]
-    assert 'k.cu:4: __global__ void ask(unsigned* x) { asm("ask %0;"' in first[3]
-    assert "offers no kernel 'hidden'" in first[4]
-    steps.clear()
-    assert [said(path, *call) for call in calls] == first
-    assert not steps
-    assert kerneltk.load(path).get_array("c", backend="host").tolist() == [1, 2, 3]
-
-
-@pytest.mark.exhaustive
-def test_what_a_later_call_adds(tmp_path: Path) -> None:
-    """A module of which only the outcome is known can still do all that others can."""
-    path = tmp_path / "k.cu"
-    path.write_text(REFUSED.replace("__constant__ int c[3] = {1, 2, 3};\n", ""))
-    x = np.ones(1, np.uint32)
-    for _ in range(2):
-        module = kerneltk.load(path)
-        module.twice(1, 1, (x,))
-        module.t[9](1, 1, (x,))
-        assert x[0] == 9
-        assert "twice" in dict(module.compile_for("host").symbols)
-        with pytest.raises(CompileError, match="no inline PTX"):
-            module.ask(1, 1, (x,))
 
 
 @pytest.mark.exhaustive
@@ -678,53 +359,6 @@ def test_a_warning_that_is_an_error(tmp_path: Path) -> None:
     derived.get_cache().put(key, sealed(key, told))
     with pytest.raises(RuntimeWarning, match="told"):
         launched(path)
-
-
-@pytest.mark.exhaustive
-def test_errors_are_not_kept(steps: list[str], tmp_path: Path) -> None:
-    path = tmp_path / "k.cu"
-    path.write_text("__global__ void k(int* o) { o[0] = missing; }\n")
-    for _ in range(2):
-        with pytest.raises(CompileError, match="'missing' was not declared"):
-            launched(path)
-        assert steps
-        steps.clear()
-
-
-@pytest.mark.exhaustive
-def test_what_was_left_out_depends_on_all_units(file: Path, tmp_path: Path) -> None:
-    """Also on headers that only those before the last one include."""
-    header = tmp_path / "include" / "first.h"
-    header.parent.mkdir()
-    header.write_text("int first;\n")
-    program: Any = kerneltk.load(file, options=(f"-I{header.parent}",))._programs.all[0]
-    host, making = capabilities_of("host"), pipeline.Ahead("host")
-    code = program.build("host")
-    last = program.unit(host)
-    first = replace(last, source="#include <first.h>\n" + last.source)
-    units = [(unit, pipeline.trace_of(unit, *making.compiler(unit))) for unit in (first, last)]
-    entry = program._entry(host, making)
-    entry.keep(units, Outcome((("a", "b"),), (), ()))
-    assert entry.recall() == (code, Outcome((("a", "b"),), (), ()))
-    header.write_text("int second;\n")
-    assert entry.recall() is None
-    header.write_text("int first;\n")
-    assert entry.recall() == (code, Outcome((("a", "b"),), (), ()))
-    header.unlink()
-    assert entry.recall() is None
-
-
-@pytest.mark.exhaustive
-def test_another_backend(steps: list[str], file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One whose options change, and whose code is in a file of its own."""
-    host: Any = kerneltk.backends.base.backend_named("host")
-    launched(file)
-    options = host.backend_options
-    monkeypatch.setattr(type(host), "backend_options", lambda self, unit: ("-DX", *options(unit)))
-    assert is_known(steps, file) == (1, False)
-    assert is_known(steps, file) == (1, True)
-    monkeypatch.undo()
-    assert launched(file) == 1
 
 
 def test_outcomes_are_what_they_were() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,10 +12,8 @@ import pytest
 import kerneltk
 from kerneltk.cuda_cpp.program import RawProgram, Variable, errors_of_log
 from kerneltk.cuda_cpp.source import RawSource
-from kerneltk.errors import ArgumentTypeError, ArgumentValueError, CompileError, LaunchError
+from kerneltk.errors import ArgumentTypeError, ArgumentValueError, CompileError
 from kerneltk.object_code.reflection import ParameterType, decode
-
-from .test_kernel import kernel
 
 
 @pytest.mark.one_in(4)
@@ -37,33 +33,6 @@ def test_what_stands_under_a_false_condition(order: str, name: str, declared: st
             module.get_function(name)(1, 1, (out,))
 
 
-@pytest.mark.exhaustive
-def test_kernels_whose_names_macros_make() -> None:
-    code = """
-    #define CAT(a, b) a##b
-    #define NAME foo
-    __global__ void CAT(add_, one)(int* o) { o[0] += 1; }
-    extern "C" __global__ void NAME(int* o) { o[0] += 10; }
-    """
-    module = kerneltk.RawModule(code=code)
-    out = np.zeros(1, np.int32)
-    module.get_function("add_one")(1, 1, (out,))
-    module.get_function("foo")(1, 1, (out,))
-    assert out[0] == 11
-    with pytest.raises(CompileError, match="no kernel 'add_two'"):
-        module.get_function("add_two")(1, 1, (out,))
-    module.get_function("add_one")(1, 1, (out,))
-
-
-@pytest.mark.exhaustive
-def test_what_cpu_cores_do_not_have_is_named() -> None:
-    code = '__global__ void f(int* o) {\n    asm("mov.u32 %0, " LANE : "=r"(o[0]));\n}\n'
-    code = '#define LANE "%laneid;"\n' + code
-    with pytest.raises(CompileError, match="no inline PTX") as caught:
-        kerneltk.RawKernel(code, "f")(1, 1, (np.zeros(1, np.int32),))
-    assert 'code:3:     asm("mov.u32' in str(caught.value)
-
-
 REFUSED = """#include <cooperative_groups.h>
 #define TURN(a, b) asm("turn %0, %1;" : "=r"(a) : "r"(b))
 namespace cg = cooperative_groups;
@@ -75,39 +44,6 @@ __global__ void turn(unsigned* x) { if (x[0] > 1) x[0] = turned(x[0]); }
 __global__ void twice(float* x) { x[0] *= 2; }
 __global__ void ranked(int* x) { x[0] = rank(7); }
 """
-
-
-@pytest.mark.exhaustive
-def test_kernels_run_beside_others_that_cpu_cores_refuse(tmp_path: Path) -> None:
-    (tmp_path / "k.cu").write_text(REFUSED)
-    for _ in range(2):  # the second time what is refused is known
-        module = kerneltk.load(tmp_path / "k.cu", name_expressions=["clustered<int>"])
-        x, y, z = np.ones(1, np.float32), np.ones(1, np.uint32), np.ones(1, np.int32)
-        module.twice(1, 1, (x,))
-        module.turn(1, 1, (y,))  # comes by nothing that is refused
-        assert (x[0], y[0]) == (2, 1)
-        y[0] = 5
-        with pytest.raises(LaunchError) as fault:
-            module.turn(1, 1, (y,))
-        assert str(fault.value).splitlines()[0] == (
-            "In kernel 'turn', block (0, 0, 0), thread (0, 0, 0): function 'turned' cannot run on "
-            "CPU cores, which have no inline PTX (k.cu:2)."
-        )
-        with pytest.raises(CompileError, match="'clustered' cannot run on CPU cores") as caught:
-            module.get_function("clustered<int>")(1, 1, (z,))
-        assert "k.cu:7: template <class T> __global__ void clustered" in str(caught.value)
-        # Another function of the name of one that is left out is not called in its place.
-        with pytest.raises(LaunchError, match="function 'rank' cannot run on CPU cores"):
-            module.ranked(1, 1, (z,))
-
-
-@pytest.mark.exhaustive
-def test_a_mistake_beside_what_cpu_cores_refuse_is_told() -> None:
-    code = "__global__ void f(int* x) { x[0] = y; }\n" + REFUSED.replace(
-        "cluster_group", "grid_group"
-    )
-    with pytest.raises(CompileError, match=r"'y' was not declared|undeclared identifier 'y'"):
-        kerneltk.RawModule(code=code).get_function("twice")(1, 1, (np.ones(1, np.float32),))
 
 
 def test_errors_of_a_log() -> None:
@@ -166,43 +102,10 @@ def test_templates_share_the_variables_of_their_file(tmp_path: Path) -> None:
         module.get_function("_Z10overloadedPs")(1, 1, (np.zeros(1, np.int16),))
 
 
-@pytest.mark.exhaustive
-def test_a_template_argument_that_is_none_spoils_nothing(tmp_path: Path) -> None:
-    (tmp_path / "v.cu").write_text(VARIABLES)
-    module = kerneltk.load(tmp_path / "v.cu")
-    out = np.zeros(1, np.int32)
-    with pytest.raises(CompileError, match="no kernel 'read<flo>'"):
-        module.read["flo"](1, 1, (out,))
-    module.plain(1, 1, (out,))
-
-
 def test_constants_are_read_only_views() -> None:
     fixed = kerneltk.RawModule(code=VARIABLES).get_array("fixed", backend="host")
     np.testing.assert_array_equal(fixed, [3, 4])
     assert not fixed.flags.writeable
-
-
-@pytest.mark.exhaustive
-@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # JAX, where a test has loaded it
-def test_a_fork_while_another_thread_compiles() -> None:
-    take = kernel("int* o", "o[0] = 1;")
-    began = threading.Event()
-
-    def compile_(program: Any = take._program) -> None:
-        with program._made.lock:
-            began.set()
-            threading.Event().wait(0.5)
-
-    thread = threading.Thread(target=compile_)
-    thread.start()
-    began.wait()
-    child = os.fork()
-    if child == 0:
-        out = np.zeros(1, np.int32)
-        take(1, 1, (out,))
-        os._exit(0 if out[0] == 1 else 1)
-    thread.join()
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 # -- without compiling ----------------------------------------------------------------------------

@@ -106,25 +106,3 @@ extern "C" __global__ void rank(int* x) {
     ]  # fmt: skip
     assert lines[4].startswith("  The compiler: ")
     assert len(lines) == 5
-
-
-@pytest.mark.exhaustive
-def test_a_mistake_beside_it_is_told() -> None:
-    code = SOURCE + "__global__ void wrong(int* x) { x[0] = y; }\n"
-    with pytest.raises(CompileError, match=r"'y' was not declared|undeclared identifier 'y'"):
-        kerneltk.RawModule(code=code).get_function("plain")(1, 4, (np.zeros(4, "i4"),))
-
-
-@pytest.mark.exhaustive
-def test_a_macro_that_names_a_cluster() -> None:
-    code = """#include <cooperative_groups.h>
-#define RANK cooperative_groups::this_cluster().block_rank()
-__global__ void plain(int* x) { x[0] = 1; }
-__global__ void ranks(int* x) { x[0] = RANK; }
-"""
-    found, x = kerneltk.RawModule(code=code), np.zeros(1, "i4")
-    found.get_function("plain")(1, 1, (x,))
-    assert x[0] == 1
-    with pytest.raises(CompileError, match="which have no clusters") as caught:
-        found.get_function("ranks")(1, 1, (x,))
-    assert "code:2: #define RANK" in str(caught.value)

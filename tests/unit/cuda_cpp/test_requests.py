@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from kerneltk.cuda_cpp.requests import Request, lines_for_gpus, title_of
 
 
@@ -25,14 +23,3 @@ def test_kernels_are_asked_for_by_what_tells_their_symbols() -> None:
     assert exports[0] == ("f", "_kt_entry_x_0")
     assert title_of(requests[:1], "a.cu") == "f"
     assert title_of(requests, "a.cu") == "a.cu"
-
-
-def test_descriptions_of_many_kernels_are_few_variables() -> None:
-    requests = [Request("v", True), *(Request(f"f{n}") for n in range(33))]
-    lines, _, reflected = lines_for_gpus(requests, "x_", by_nvcc=False)
-    groups = [re.findall(r"_kt_entry_x_(\d+)_type", line) for line in lines if "_GROUP(" in line]
-    assert [len(group) for group in groups] == [16, 16, 1]
-    assert reflected[0] == ("v", "_kt_variable_x_0_type")
-    for (name, place), number in zip(reflected[1:], range(33), strict=True):
-        assert (name, place) == (f"f{number}", f"_kt_group_x_{number // 16}[{number % 16}]")
-        assert groups[number // 16][number % 16] == str(number + 1)

@@ -42,13 +42,6 @@ def test_parameters_lie_as_members_of_a_struct(types: list[ParameterType]) -> No
     assert end == (last.offset + last.size if last else 0)
 
 
-def test_vectors_lie_at_multiples_of_their_alignment() -> None:
-    float4 = ParameterType(16, 16, "vector", "float4", base="float32", count=4)
-    float3 = ParameterType(12, 4, "vector", "float3", base="float32", count=3)
-    assert layout_of([CHAR, float4, float3, float4]) == ((0, 16, 32, 48), 64)
-    assert layout_of([CHAR, float3, CHAR]) == ((0, 4, 16), 17)
-
-
 def test_sizes_alone() -> None:
     found = signature_of_sizes("k", [(0, 8), (8, 4)])
     assert [(p.name, p.shown, p.type, p.offset, p.size) for p in found.parameters] == [

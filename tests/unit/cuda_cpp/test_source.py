@@ -12,7 +12,7 @@ from kerneltk.backends.base import capabilities_of
 from kerneltk.core.artifacts import LinkInput
 from kerneltk.cuda_cpp.requests import Request
 from kerneltk.cuda_cpp.source import RawSource, read_file
-from kerneltk.errors import ArgumentValueError, BackendUnavailableError
+from kerneltk.errors import BackendUnavailableError
 
 from .test_kernel import kernel
 
@@ -36,19 +36,6 @@ def test_device_code_sees_its_compiler() -> None:
     out = np.zeros(1, np.int32)
     kerneltk.RawKernel(code, "f")(1, 1, (out,))
     assert out[0] == 750
-
-
-@pytest.mark.exhaustive
-def test_a_byte_order_mark(tmp_path: Path) -> None:
-    code = "\ufeff__global__ void f(int* o) { o[0] = 1; }\n"
-    (tmp_path / "mark.cu").write_text(code, encoding="utf-8")
-    out = np.zeros(1, np.int32)
-    kerneltk.RawKernel(code, "f")(1, 1, (out,))
-    assert out[0] == 1
-    out[0] = 0
-    kerneltk.load(tmp_path / "mark.cu").f(1, 1, (out,))
-    assert out[0] == 1
-    kerneltk.RawKernel(code, "f").compile_for("sm_90")
 
 
 def test_directories_mean_the_same_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,14 +120,6 @@ def test_units_for_the_host() -> None:
     linked = RawSource("", "code", links=(LinkInput("x", "ltoir", b""),))
     with pytest.raises(BackendUnavailableError, match="'code' is linked with object code for GPUs"):
         linked.unit(host, [])
-
-
-def test_files_that_are_not_there(tmp_path: Path) -> None:
-    for path in (tmp_path, tmp_path / "none.cu"):
-        with pytest.raises(ArgumentValueError, match="cannot be read: "):
-            read_file(path)
-    (tmp_path / "x.cu").write_bytes(b"// \xff\n")
-    assert read_file(tmp_path / "x.cu").code == "// \udcff\n"
 
 
 def test_a_libcudacxx_with_timespec_that_nvrtc_compiles(tmp_path: Path) -> None:

@@ -78,53 +78,6 @@ def test_kernels_of_an_extension(tmp_path: Path) -> None:
     np.testing.assert_array_equal((b.astype(np.uint32) << 16).view(np.float32), 2 * np.arange(8))
 
 
-@pytest.mark.exhaustive
-def test_sums_are_taken_in_the_types_that_torch_takes(tmp_path: Path) -> None:
-    code = """
-#include <torch/extension.h>
-template <class T> __global__ void k(const T* x, long* y) {
-    at::acc_type<T, true> sum = 0;
-    for (int i = 0; i < 4; ++i) sum += x[i];
-    y[0] = sum;
-    y[1] = sizeof(at::acc_type<T, false>);
-    y[2] = sizeof(at::opmath_type<T>);
-}
-"""
-    names = [f"k<{name}>" for name in ("int", "unsigned char", "float")]
-    module = loaded(tmp_path, code, *names)
-    for name, type_, sizes in zip(names, ("i4", "u1", "f4"), ([8, 4], [8, 1], [8, 4]), strict=True):
-        x = np.full(4, 2**30 if type_ == "i4" else 200, type_)
-        y = np.zeros(3, np.int64)
-        module.get_function(name)(1, 1, (x, y))
-        assert y.tolist() == [x.sum(dtype=np.int64), *sizes]
-
-
-@pytest.mark.exhaustive
-def test_tensors_by_value(tmp_path: Path) -> None:
-    code = """
-#include <ATen/cuda/CUDAContext.h>
-#include <ATen/cuda/detail/IndexUtils.cuh>
-#include <ATen/cuda/detail/TensorInfo.cuh>
-template <typename scalar_t, int DIMS>
-__global__ void copied(at::cuda::detail::TensorInfo<scalar_t, int> x, scalar_t* y, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] = x.data[at::cuda::detail::IndexToOffset<scalar_t, int, DIMS>::get(i, x)];
-}
-void launch(at::Tensor x) { auto info = at::cuda::detail::getTensorInfo<float, int>(x); }
-"""
-    names = ["copied<float, -1>", "copied<float, 3>"]
-    module = loaded(tmp_path, code, *names)
-    x = np.arange(60, dtype=np.float32).reshape(3, 4, 5).transpose(2, 0, 1)
-    info = np.zeros(1, np.dtype([("data", "u8"), ("sizes", "i4", 25), ("strides", "i4", 25),
-                                 ("dims", "i4")], align=True))  # fmt: skip
-    info["data"], info["dims"] = x.ctypes.data, 3
-    info["sizes"][0, :3], info["strides"][0, :3] = x.shape, [s // 4 for s in x.strides]
-    for name in names:
-        y = np.zeros(x.size, np.float32)
-        module.get_function(name)((1,), (64,), (info[0], y, x.size))
-        np.testing.assert_array_equal(y, x.ravel())
-
-
 STAND_INS = """
 #include <torch/custom_class.h>
 #include <ATen/ATen.h>
@@ -221,29 +174,6 @@ def test_macros_without_semicolons_hide_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.exhaustive
-def test_limits_that_its_headers_bring(tmp_path: Path) -> None:
-    (tmp_path / "kernel.cuh").write_text(
-        "__global__ void logs(const float* x, double* y, int* k) {\n"
-        "    const int i = threadIdx.x;\n"
-        "    y[i] = max(double(x[i]), (double)FLT_MIN) + DBL_EPSILON;\n"
-        "    k[i] = i ? INT_MAX : LIMIT;\n}\n"
-    )
-    code = '#include <ATen/ATen.h>\n#define LIMIT INT_MIN\n#include "kernel.cuh"\n'
-    module = loaded(tmp_path, code)
-    x, y, k = np.zeros(2, np.float32), np.zeros(2), np.zeros(2, np.int32)
-    module.logs(1, 2, (x, y, k))
-    assert (y == float(np.finfo(np.float32).tiny) + np.finfo(np.float64).eps).all()
-    assert k.tolist() == [-(2**31), 2**31 - 1]
-
-    code = (
-        "#include <ATen/ATen.h>\n#define INT_MAX 7\n"
-        "__global__ void seven(int* x) { x[0] = INT_MAX; }\n"
-    )
-    loaded(tmp_path, code).seven(1, 1, (k,))
-    assert k[0] == 7
-
-
-@pytest.mark.exhaustive
 def test_limits_of_torch_itself(tmp_path: Path) -> None:
     code = (
         "#include <torch/extension.h>\n#include <ATen/NumericLimits.cuh>\n"
@@ -291,16 +221,3 @@ __global__ void k(int* x) { x[0] = Width<most()>::value; }
 @pytest.mark.parametrize("what", COMPILES)
 def test_what_its_headers_bring_compiles(what: str, tmp_path: Path) -> None:
     assert loaded(tmp_path, COMPILES[what]).compile_for("host").code
-
-
-@pytest.mark.exhaustive
-def test_tuples_that_its_headers_bring(tmp_path: Path) -> None:
-    code = (
-        "#include <torch/extension.h>\n"
-        "__device__ auto pair(int a, int b) { return std::make_tuple(a + b, a * b); }\n"
-        "__global__ void k(int* x) { auto [s, p] = pair(3, 4); x[0] = s; x[1] = p; }\n"
-    )
-    module = loaded(tmp_path, code)
-    x = np.zeros(2, np.int32)
-    module.k(1, 1, (x,))
-    assert x.tolist() == [7, 12]

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from functools import cache
+from typing import Any
 
+import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import kerneltk
+from kerneltk import ArraySpec, ElementwiseKernel, RawKernel, ReductionKernel
 from kerneltk.object_code.elf import (
     DYNAMIC_SYMBOLS,
     NO_BITS,
     ElfFile,
     extent,
     is_whole,
-    read_cubin_addresses,
+    without_start_functions,
     writable,
 )
-from kerneltk.object_code.reflection import read_contents
 
 CODE = 'extern "C" __global__ void f(float* y) {} __device__ int counter[7];'
 
@@ -67,25 +66,83 @@ def test_no_library(data: bytes) -> None:
             read(data)
 
 
-@pytest.mark.exhaustive
-@settings(max_examples=200, deadline=None)
-@given(st.data())
-def test_damaged_bytes_are_a_value_error(draw: st.DataObject) -> None:
-    data = bytearray(library()[: draw.draw(st.integers(0, len(library())))])
-    table = int.from_bytes(library()[40:48], "little")
-    for _ in range(draw.draw(st.integers(0, 8))):
-        place = draw.draw(st.integers(0, 512) | st.integers(table, len(library())))
-        if place < len(data):
-            data[place] = draw.draw(st.integers(0, 255))
-    damaged = bytes(data)
-    is_whole(damaged)
-    for read in (
-        extent,
-        writable,
-        lambda data: list(ElfFile(data).symbols(DYNAMIC_SYMBOLS)),
-        lambda data: ElfFile(data).section(".text"),
-        lambda data: read_contents(data, ["_kt_entry_0_type"], "library"),
-        lambda data: read_cubin_addresses(data, ["_kt_entry_0"]),
-    ):
-        with suppress(ValueError):  # and nothing else
-            read(damaged)
+SPEC = ArraySpec.make("f4", 100)
+
+
+# Names that libc, the loader, the linker or the runtime has, as the user's functions, variables and
+# shared memory.
+FUNCTIONS = (
+    "_init", "_fini", "_start", "exit", "abort", "read", "write", "signal", "brk", "dlopen",
+    "strlen", "atexit", "pthread_create", "swapcontext", "__errno_location", "__cxa_finalize",
+    "__tls_get_addr", "__stack_chk_fail", "__libc_start_main", "__gmon_start__", "_DYNAMIC",
+    "_GLOBAL_OFFSET_TABLE_", "_end", "_edata", "__bss_start", "kt_launch", "kt_runtime",
+)  # fmt: skip
+VARIABLES = ("environ", "errno", "stdout", "optarg", "__dso_handle", "_IO_stdin_used", "sys_nerr")
+SHARED = ("daylight", "_PROCEDURE_LINKAGE_TABLE_")
+
+
+def everything() -> str:
+    lines = [
+        *(f'extern "C" __device__ float {n}(float v) {{ return v + {k}; }}'
+          for k, n in enumerate(FUNCTIONS)),
+        *(f'extern "C" __device__ float {n} = {k};' for k, n in enumerate(VARIABLES)),
+        # A header may have made it visible.
+        'extern "C" __attribute__((visibility("default"))) __device__ float fork(float v) '
+        "{ return v; }",
+        'extern "C" __global__ void all_of_them(float* x) {',
+        *(f"    extern __shared__ float {n}[];" for n in SHARED),
+        *(f"    {n}[0] = 1; x[0] += {n}[0];" for n in SHARED),
+        *(f"    x[0] += {n}(1);" for n in (*FUNCTIONS, "fork")),
+        *(f"    x[0] += {n};" for n in VARIABLES),
+        "}",
+    ]  # fmt: skip
+    return "\n".join(lines)
+
+
+def offered(library: bytes) -> list[str]:
+    symbols = ElfFile(library).symbols(DYNAMIC_SYMBOLS)
+    return [symbol.name for symbol in symbols if symbol.section and symbol.name]
+
+
+def test_a_users_symbols_neither_hide_nor_are_hidden() -> None:
+    kernel = RawKernel(everything(), "all_of_them")
+    x = np.zeros(1, np.float32)
+    kernel(1, 1, (x,), shared_mem=64)
+    wanted = sum(range(len(FUNCTIONS))) + len(FUNCTIONS) + 1
+    assert x[0] == wanted + sum(range(len(VARIABLES))) + len(SHARED)
+    names = offered(kernel.compile_for("host").code)
+    assert names
+    assert all(name.startswith("_kt_") for name in names)
+
+
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize("name", ["_init", "read", "main", "exit", "k" * 300])
+def test_only_the_entry_is_offered(name: str) -> None:
+    kernels: list[Any] = [
+        ElementwiseKernel("T x", "T y", "y = x", name),
+        ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", name),
+    ]
+    for kernel in kernels:
+        assert offered(kernel.compile(SPEC, target="host").code) == [f"_kt_entry_{name}"]
+        assert kernel.compile(SPEC, target="sm_80").code
+
+
+def test_start_functions_are_like_any_other() -> None:
+    library = kerneltk.RawModule(code="__global__ void f(float* x) {}").compile_for("host").code
+    # What no linker of today writes for these libraries: the two entries, put into free ones.
+    file = ElfFile(library)
+    assert without_start_functions(library) == library
+    (dynamic,) = (s for s in file.sections if s.kind == 6)
+    entry = (12).to_bytes(8, "little") + (0x1000).to_bytes(8, "little")
+    begin, end = dynamic.start, dynamic.start + dynamic.size
+    kept = [library[k : k + 16] for k in range(begin, end, 16) if any(library[k : k + 8])]
+    changed = b"".join([entry, *kept]).ljust(dynamic.size, b"\0")
+    assert len(changed) == dynamic.size
+    broken = library[:begin] + changed + library[end:]
+    assert is_whole(broken)
+    assert broken != library
+    mended = without_start_functions(broken)
+    assert entry not in mended[begin:end]
+    assert mended[begin:end].rstrip(b"\0") == b"".join(kept).rstrip(b"\0")
+    for damaged in (b"", b"no library", library[:100], library[:-1][:200]):
+        assert without_start_functions(damaged) == damaged

@@ -323,22 +323,6 @@ def test_no_description(data: bytes) -> None:
         decode(data)
 
 
-@pytest.mark.exhaustive
-@settings(max_examples=200, deadline=None)
-@given(st.data())
-def test_damaged_bytes_are_a_value_error(draw: st.DataObject) -> None:
-    whole = cubin()
-    data = bytearray(whole[: draw.draw(st.integers(0, len(whole)))])
-    for _ in range(draw.draw(st.integers(0, 8))):
-        if data:
-            data[draw.draw(st.integers(0, min(len(data), 512) - 1))] = draw.draw(
-                st.integers(0, 255)
-            )
-    with suppress(ValueError):  # and nothing else
-        for part in read_contents(bytes(data), SYMBOLS, "cubin").values():
-            decode(part)
-
-
 @settings(max_examples=200, deadline=None)
 @given(st.integers(0, 200), st.integers(0, 255), st.integers(0, 300))
 def test_damaged_descriptions_are_a_value_error(place: int, value: int, length: int) -> None:

@@ -162,12 +162,6 @@ def test_batches(jax: Any) -> None:
     np.testing.assert_array_equal(vmap(smooth)(X[0]), [samples.smooth(row) for row in X[0]])
 
 
-def test_batches_of_reductions(jax: Any) -> None:
-    op = jax_op(samples.NORM2)
-    np.testing.assert_array_equal(jax.vmap(op)(X), (X * X).sum((1, 2)))
-    np.testing.assert_array_equal(jax.vmap(lambda x: op(x, axis=-1))(X), (X * X).sum(2))
-
-
 def test_a_kernel_that_sees_elements_alone_is_called_once(jax: Any) -> None:
     for kernel, count in ((samples.SQUARE, 1), (samples.smooth, 3)):
         program = str(jax.make_jaxpr(jax.vmap(jax_op(kernel)))(X[0]))
@@ -231,22 +225,6 @@ def test_gradients_keep_types(jax: Any) -> None:
     op = jax_op(kernel, backward=slope)
     k = np.arange(4, dtype=np.int32)
     np.testing.assert_array_equal(jax.grad(lambda x: op(k, x).sum())(X), k + 0 * X)
-
-
-def test_gradients_of_batches(jax: Any) -> None:
-    op = jax_op(samples.NORM, backward=samples.NORM_SLOPE)
-    found = jax.vmap(jax.grad(lambda x: op(x, axis=0).sum()))(X + 1)
-    wanted = (X + 1) / np.sqrt(((X + 1) ** 2).sum(1, keepdims=True))
-    np.testing.assert_allclose(found, wanted, rtol=1e-6)
-
-
-def test_results_without_a_gradient(jax: Any) -> None:
-    kernel = ElementwiseKernel("T x", "T y, int32 k", "y = x * x; k = 1")
-    backward = ElementwiseKernel(
-        "T x, T grad_y, int32 grad_k", "T grad_x", "grad_x = 2 * x * grad_y + grad_k"
-    )
-    op = jax_op(kernel, backward=backward)
-    np.testing.assert_array_equal(jax.grad(lambda x: op(x)[0].sum())(X), 2 * X)
 
 
 def test_without_a_backward_kernel(jax: Any) -> None:

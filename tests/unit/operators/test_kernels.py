@@ -76,17 +76,12 @@ def test_only_kernels_that_see_elements_alone_take_stacked_arguments(case: str) 
     assert described.written == set()
 
 
-@pytest.mark.parametrize(
-    "operation",
-    ["y = x + i", "y = x + n", "y = x + _ind.get()[0]", "y = *&x", "y = atomicAdd(&y, x)"],
-)
-def test_what_observes_more_than_elements(operation: str) -> None:
-    kernel = ElementwiseKernel("T x", "T y", operation)
-    described = kernel.describe_call([ArraySpec.make("float32", 4)])
-    assert not described.is_batchable
-
-
 @pytest.mark.parametrize("kernel", [
+    *(
+        ElementwiseKernel("T x", "T y", operation)
+        for operation in ("y = x + i", "y = x + n", "y = x + _ind.get()[0]", "y = *&x",
+                          "y = atomicAdd(&y, x)")
+    ),
     ElementwiseKernel("T x, raw T w", "T y", "y = x + w[0]"),
     ElementwiseKernel("T x", "T y", "y = x + J", preamble="#define J i"),
     ElementwiseKernel("T x", "T y", "y = x + c", loop_prep="T c = 1"),
@@ -95,7 +90,7 @@ def test_what_observes_more_than_elements(operation: str) -> None:
     ReductionKernel("T x", "T y", "_raw_x[0]", "a + b", "y = a", "0"),
     ReductionKernel("T x, raw T w", "T y", "x + w[0]", "a + b", "y = a", "0"),
 ])  # fmt: skip
-def test_other_ways_to_observe_more(kernel: Any) -> None:
+def test_what_observes_more_than_elements(kernel: Any) -> None:
     spec = ArraySpec.make("float32", 4)
     assert not kernel.describe_call([spec] * kernel.nin).is_batchable
 

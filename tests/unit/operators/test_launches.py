@@ -39,22 +39,6 @@ def test_a_function_in_python() -> None:
     assert y.tolist() == [1, 2, 3, 4, 5]
 
 
-@pytest.mark.exhaustive
-def test_shared_memory() -> None:
-    code = """extern "C" __global__ void reversed(float* x) {
-    extern __shared__ float copy[];
-    copy[threadIdx.x] = x[threadIdx.x];
-    __syncthreads();
-    x[threadIdx.x] = copy[blockDim.x - 1 - threadIdx.x];
-}"""
-    x = X.copy()
-    operator = LaunchOperator(
-        RawKernel(code, "reversed"), 1, lambda x: x.size, lambda x: x.nbytes, {}
-    )
-    operator.launch([x], [])
-    assert x.tolist() == [4, 3, 2, 1, 0]
-
-
 @pytest.mark.parametrize(
     ("declared", "is_number", "is_written"),
     [

@@ -168,11 +168,6 @@ def test_batches_of_reductions(register: Any, torch: Any, x: Any) -> None:
     )
 
 
-def test_gradients_of_batches(register: Any, torch: Any, x: Any) -> None:
-    op = register(samples.NORM, backward=samples.NORM_SLOPE)
-    assert torch.autograd.gradcheck(torch.func.vmap(lambda x: op(x, 1)), (x,))
-
-
 def test_kernels_that_take_no_batches(register: Any, torch: Any) -> None:
     x = torch.ones(2, 3)
     grid: dict[str, Any] = {"grid": 1, "block": 8, "outputs": {"y": lambda x: x.new_empty(3)}}

@@ -34,6 +34,7 @@ from kerneltk.cuda_cpp.syntax.tree import (
     declared_name,
     function_declarator,
     unwrapped,
+    within,
 )
 
 if TYPE_CHECKING:
@@ -284,13 +285,8 @@ def _is_asked_about(tree: SourceTree, name: str, is_untyped: bool) -> bool:
 
 def _classes(root: Node) -> Iterator[Node]:
     """Yield the classes at namespace scope, and where they are declared."""
-    pending = [root]
-    while pending:
-        node = pending.pop()
-        if node.type in CLASSES:
-            yield node
-        elif node.type in SCOPES or node.type in _AROUND:
-            pending += reversed(node.named_children)
+    nodes = within(root, lambda node: node.type in SCOPES or node.type in _AROUND)
+    yield from (node for node in nodes if node.type in CLASSES)
 
 
 def _own_name(tree: SourceTree, node: Node) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from kerneltk.cuda_cpp.syntax.preprocess import prepare
+from kerneltk.object_code.reflection import normalised_name
 
 # Where a `long` has 64 bits.
 _LP64_TYPES = {
@@ -61,7 +62,7 @@ def own_integers(source: str) -> list[tuple[str, str, bool]]:
         conditions = {each for each in conditions if not _HOLDS.match(each)}
         guards, types = found.setdefault(defined["name"] or defined["alias"], ([], []))
         guards.append(frozenset(conditions))
-        types.append(_canonical(defined["type"] or defined["meant"]))
+        types.append(normalised_name(defined["type"] or defined["meant"]))
     return [
         (name, types[-1], {*types} == {_LP64_TYPES.get(name)})
         for name, (guards, types) in found.items()
@@ -84,19 +85,3 @@ def _is_certain(guards: list[frozenset[str]]) -> bool:
         _is_certain([guard - {holds} for guard in guards if other not in guard])
         for holds, other in cases
     )
-
-
-def _canonical(type_: str) -> str:
-    """Return a type of C with its words in one order, and none that says nothing.
-
-    >>> _canonical("long unsigned int"), _canonical("signed"), _canonical("word")
-    ('unsigned long', 'int', 'word')
-    """
-    words = type_.split()
-    if not {"char", "short", "int", "long", "signed", "unsigned"}.issuperset(words):
-        return " ".join(words)
-    sign = "unsigned " if "unsigned" in words else ""
-    if "char" in words:
-        return f"{sign or 'signed ' * ('signed' in words)}char"
-    size = "short" if "short" in words else " ".join(["long"] * words.count("long")) or "int"
-    return sign + size

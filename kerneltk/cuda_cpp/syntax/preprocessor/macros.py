@@ -21,6 +21,7 @@ from kerneltk.cuda_cpp.syntax.preprocess import (
     arguments_of,
     behind_parentheses,
     blank_spans,
+    closure,
     expand,
     macro_of,
     prepare,
@@ -136,13 +137,10 @@ class _Table:
         """Return whether a use may paste what a macro stands for that is not known."""
         if not self._pastes:
             return False
-        names = {name, *_NAME.findall(" ".join(arguments))}
-        pending = list(names)
-        while pending:
-            macro = known.get(pending.pop())
-            more = set(_NAME.findall(macro.replacement)) - names if macro else ()
-            names.update(more)
-            pending += more
+        names = closure(
+            (name, *_NAME.findall(" ".join(arguments))),
+            lambda used: _NAME.findall(known[used].replacement) if used in known else (),
+        )
         return any("##" in known[n].replacement for n in names & known.keys()) and any(
             "#" not in self.left[n] for n in names & self.left.keys() - known.keys()
         )

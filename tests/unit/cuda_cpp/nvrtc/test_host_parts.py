@@ -20,17 +20,6 @@ def message(source: str, name: str = "k", *options: str) -> str:
     return str(caught.value)
 
 
-def test_the_message_shows_the_line() -> None:
-    assert message(f"\nfloat f(float x) {{ return x; }}\n{KERNEL}") == (
-        "The code of kernel 'k' does not compile: 'f' is a function of the host: it has none of "
-        "'__global__', '__device__'.\n"
-        "  code:2: float f(float x) { return x; }\n"
-        "                ^\n"
-        "  Hint: write '__device__' before it, or pass the option '-default-device', which says so "
-        "of all."
-    )
-
-
 @pytest.mark.exhaustive
 def test_a_condition_that_the_preprocessor_decides() -> None:
     source = f"#if N > 1\nfloat f(float x) {{ return x; }}\n#else\n__device__ float f(float x) {{ return 2; }}\n#endif\n{KERNEL}"  # noqa: E501
@@ -38,23 +27,6 @@ def test_a_condition_that_the_preprocessor_decides() -> None:
     kerneltk.RawKernel(source, "k", ("-DN=1",)).compile(backend="host")
     own = f"#ifdef __KERNELTK_HOST__\nfloat f(float x) {{ return x; }}\n#else\n__device__ float f(float x) {{ return x; }}\n#endif\n{KERNEL}"  # noqa: E501
     kerneltk.RawKernel(own, "k").compile(backend="host")
-
-
-@pytest.mark.exhaustive
-def test_headers_and_declarations_in_other_files(tmp_path: Path) -> None:
-    (tmp_path / "own.h").write_text("#pragma once\nstatic float f(float x) { return x; }\n")
-    include = f"-I{tmp_path}"
-    shown = message(f'#include "own.h"\n{KERNEL}', "k", include)
-    assert "own.h:2: static float f" in shown
-    (tmp_path / "own.h").write_text("__device__ float f(float x);\n")
-    source = f'#include "own.h"\nfloat f(float x) {{ return x; }}\n{KERNEL}'
-    kerneltk.RawKernel(source, "k", (include,)).compile(backend="host")
-
-
-@pytest.mark.exhaustive
-def test_macros_of_options_say_where_a_function_runs() -> None:
-    source = f"HD f(float x) {{ return x; }}\n{KERNEL}"
-    kerneltk.RawKernel(source, "k", ("-DHD=__device__ float",)).compile(backend="host")
 
 
 @pytest.mark.parametrize(
@@ -71,19 +43,6 @@ def test_macros_of_options_say_where_a_function_runs() -> None:
 )  # fmt: skip
 def test_what_is_no_kernel(source: str, said: str) -> None:
     assert said in message(source)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize(
-    "source", ["__device__ void f(int* x) {}", 'extern "C" __host__ __device__ void f(int* x) {}']
-)
-def test_what_is_asked_of_a_module_later_is_no_kernel(source: str) -> None:
-    module = kerneltk.RawModule(code=f"{source}\n__global__ void k(int* x) {{ x[0] = 3; }}")
-    x = np.zeros(1, np.int32)
-    with pytest.raises(CompileError, match="'f': it is '__device__', and a kernel is '__global__'"):
-        module.get_function("f")((1,), (1,), (x,))
-    module.get_function("k")((1,), (1,), (x,))
-    assert x[0] == 3
 
 
 def test_files_have_code_of_the_host_and_kernels_do_not_use_it(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import kerneltk
 from kerneltk.cache import stand_ins
@@ -39,38 +38,9 @@ def test_nvrtc_is_told() -> None:
     assert kerneltk.RawKernel(code, "k").compile_for("sm_90").code
 
 
-@pytest.mark.parametrize("target", ["sm_90", "host"])
-def test_numbers_lie_as_they_do(target: str) -> None:
-    code = f"""
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ || __SIZEOF_POINTER__ != 8
-#error the other way
-#endif
-{KERNEL}"""
-    assert kerneltk.RawKernel(code, "k").compile_for(target).code
-
-
 def test_a_header_or_an_option_may_ask(tmp_path: Path) -> None:
     (tmp_path / "order.h").write_text("constexpr bool IS_BIG = __BYTE_ORDER__ == 4321;\n")
     code = f'#include "order.h"\nstatic_assert(!IS_BIG && ORDER == 1234, "");\n{KERNEL}'
     options = (f"-I{tmp_path}", "-DORDER=__ORDER_LITTLE_ENDIAN__")
     for target in ("sm_90", "host"):
         assert kerneltk.RawKernel(code, "k", options=options).compile_for(target).code
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("target", ["sm_90", "host"])
-@pytest.mark.parametrize("name", ["__linux__", "__unix__", "__linux", "__gnu_linux__"])
-def test_files_are_told_the_system(tmp_path: Path, target: str, name: str) -> None:
-    path = tmp_path / "k.cu"
-    path.write_text(f"""
-#if defined(_WIN32) || defined(__APPLE__)
-#error another system
-#elif defined({name})
-#include <sys/mman.h>
-{KERNEL}
-#else
-#error an unknown system
-#endif
-static_assert(__INT64_MAX__ > 0 && sizeof(__SIZE_TYPE__) == 8, "");
-""")
-    assert kerneltk.load(path).compile_for(target).code

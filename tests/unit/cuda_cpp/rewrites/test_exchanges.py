@@ -62,11 +62,3 @@ def test_exchanges_of_headers_and_of_what_may_be_volatile() -> None:
     (found,) = unordered_exchanges(source)
     assert found == ("fold.cuh", 8, "s[t + 1]", "s[t]")
     assert unordered_exchanges("typedef volatile int word;\n" + source) == ()
-
-
-@pytest.mark.exhaustive
-def test_loops_in_loops_are_not_read_for_each_time_around_them() -> None:
-    loops = " ".join(f"for (int i{k} = 0; i{k} < n; ++i{k})" for k in range(24))
-    body = f"{loops} {{\ns[t] += s[t + 2];\ns[t] += s[t + 1]; }}"  # 2**24 times otherwise
-    found = unordered_exchanges(in_kernel(body))
-    assert sorted(exchange.loaded for exchange in found) == ["s[t + 1]", "s[t + 2]"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -79,19 +78,6 @@ def test_of_several_definitions_the_compiled_one_counts() -> None:
     kernel(1, 8, (x,))
     with pytest.raises(kerneltk.KernelToolkitError, match="can have 8 threads"):
         kernel(1, 9, (x,))
-
-
-@pytest.mark.exhaustive
-def test_bounds_in_a_header(tmp_path: Path) -> None:
-    (tmp_path / "k.cuh").write_text("__global__ void __launch_bounds__(64) k(int* x) { *x = 1; }\n")
-    x = np.zeros(1, np.int32)
-    kernel = kerneltk.RawKernel('#include "k.cuh"\n', "k", (f"-I{tmp_path}",))
-    kernel(1, 64, (x,))
-    with pytest.raises(kerneltk.KernelToolkitError, match="can have 64 threads"):
-        kernel(1, 65, (x,))
-    (tmp_path / "k.cu").write_text('#include "k.cuh"\nint main() { return 0; }\n')
-    with pytest.raises(kerneltk.KernelToolkitError, match="can have 64 threads"):
-        kerneltk.load(tmp_path / "k.cu").get_function("k")(1, 65, (x,))
 
 
 def test_messages_keep_lines_and_columns() -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 
-from kerneltk.cuda_cpp.rewrites.passes import REWRITES, rewritten
+import kerneltk
+from kerneltk.cuda_cpp.rewrites.passes import rewritten
 from kerneltk.cuda_cpp.syntax.declarations import DeviceSource, RewriteTarget
 
 HOST, NVRTC = RewriteTarget(is_host=True), RewriteTarget(is_host=False)
@@ -64,6 +68,64 @@ def test_no_header_of_a_function_that_was_left_out() -> None:
     assert rewritten("__global__ void f() { asm(x); }", HOST).headers == ()
 
 
-def test_each_rewrite_has_a_name() -> None:
-    names = [rewrite.name for rewrite in REWRITES]
-    assert len(set(names)) == len(names)
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("__shared__ alignas(16) float x[4];", "alignas(16) __shared__ float x[4];"),
+        ("static __shared__ alignas(8) int x;", "alignas(8) static __shared__ int x;"),
+        ("__shared__  alignas( 16 )float x;", "alignas( 16 )  __shared__ float x;"),
+        (
+            "__shared__\n    alignas(alignof(float4)) float x[2], y;",
+            "alignas(alignof(float4))\n    __shared__ float x[2], y;",
+        ),
+        ("alignas(16) __shared__ float x;", None),
+        ("__shared__ float alignas(16) x;", None),
+        ("int my__shared__ = 0; alignas(4) int y;", None),
+        ("__shared__ alignas(16", None),
+    ],
+)
+def test_it_moves_to_the_front(source: str, expected: str | None) -> None:
+    assert rewritten(source, HOST).code == (expected or source)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("#define UNROLL #pragma unroll 4\n", '#define UNROLL _Pragma("unroll 4")\n'),
+        ("  # define U\t# pragma unroll // all", '  # define U\t_Pragma("unroll") // all'),
+        ("#define U #pragma unroll (N / 4) /* */", '#define U _Pragma("unroll (N / 4)") /* */'),
+        ('#define M #pragma message("a")', '#define M _Pragma("message(\\"a\\")")'),
+        ('#define U _Pragma("unroll")', None),
+        ("#define STRING(pragma) #pragma", None),
+        ("#pragma unroll\n", None),
+        ("// #define U #pragma unroll\n", None),
+    ],
+)
+def test_the_operator_stands_for_the_directive(source: str, expected: str | None) -> None:
+    assert rewritten(source, NVRTC).code == (expected or source)
+
+
+SOURCE = """#define UNROLL #pragma unroll
+extern "C" __global__ void f(float* x) {
+    UNROLL
+    for (int i = 0; i < 4; i++) x[threadIdx.x] += i;
+}
+"""
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("is_file", [True, False])
+@pytest.mark.parametrize("is_in_header", [True, False])
+def test_it_is_obeyed_on_both_backends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_file: bool, is_in_header: bool
+) -> None:
+    macro, _, rest = SOURCE.partition("\n")
+    (tmp_path / "unroll.h").write_text(macro)
+    source = f'#include "unroll.h"\n{rest}' if is_in_header else SOURCE
+    (tmp_path / "f.cu").write_text(source)
+    monkeypatch.chdir(tmp_path)
+    kernel = kerneltk.load(tmp_path / "f.cu").f if is_file else kerneltk.RawKernel(source, "f")
+    kernel.compile_for("sm_90")
+    x = np.ones(2, np.float32)
+    kernel(1, 2, (x,))
+    assert x.tolist() == [7, 7]

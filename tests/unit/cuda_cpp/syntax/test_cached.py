@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-import kerneltk
 from kerneltk.cache import derived
 from kerneltk.cache.store import Cache
 from kerneltk.cuda_cpp.rewrites import passes
 from kerneltk.cuda_cpp.syntax import cached, reader, volatile_names
 from kerneltk.cuda_cpp.syntax.declarations import RewriteTarget
-from kerneltk.errors import ArgumentTypeError
 from tests.sampling import one_in
-from tests.unit.cache.stages import sealed
 
 TESTS = Path(__file__).parents[3]
 SOURCES = sorted([*(TESTS / "kernels").glob("*.cu*"), *Path(__file__).parent.glob("sources/*")])
@@ -104,108 +96,3 @@ def test_the_words_are_in_all_that_mentions_volatile_memory() -> None:
     for word in words:
         assert any(part in word for part in cached._DIRECTIVE_WORDS)
         assert any(part in word for part in passes.VOLATILE_WORDS)
-
-
-DAMAGED = [b"", b"{", b"\xff", b"0", b"null", b"[]", b"[[1]]", b'"volatile"', b"{}", b"[1, 2]"]
-
-
-@pytest.mark.one_in(4)
-@pytest.mark.parametrize("data", DAMAGED)
-@pytest.mark.parametrize("function", ["read_source", "device_source", "read_directives"])
-def test_what_is_none_of_it_is_replaced(
-    cache: Cache, monkeypatch: pytest.MonkeyPatch, function: str, data: bytes
-) -> None:
-    arguments: Any = (MEETING, HOST) if function == "device_source" else (MEETING,)
-    read = getattr(passes if function == "device_source" else cached, function)
-    found = read(*arguments)
-    (entry,) = cache.entries()
-    right = cache.get(entry.key)
-    cache.put(entry.key, sealed(entry.key, data))
-    assert read(*arguments) == found
-    assert cache.get(entry.key) == right
-
-
-def test_a_damaged_file_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def summary() -> Any:
-        own = Cache(tmp_path)
-        monkeypatch.setattr(derived, "get_cache", lambda: own)
-        return cached.read_source(KERNEL)
-
-    found = summary()
-    (path,) = tmp_path.glob("*/*.ktk")
-    whole = path.read_bytes()
-    for data in (whole[:-1], whole.replace(b"out", b"tuo"), b""):
-        path.write_bytes(data)
-        assert summary() == found
-        assert path.read_bytes() == whole
-
-
-# -- what a program sees ---------------------------------------------------------------------------
-
-INCLUDING = '#include "part.h"\n'
-
-
-def signature(options: tuple[str, ...]) -> str:
-    return kerneltk.RawKernel(INCLUDING, "f", options).signature
-
-
-def test_a_changed_header_is_seen(tmp_path: Path) -> None:
-    options = (f"-I{tmp_path}",)
-    header = tmp_path / "part.h"
-    for parameters in ("int* a", "int* b", "int* a, int n", "int* a"):
-        header.write_text(f"__global__ void f({parameters}) {{}}\n")
-        assert signature(options) == f"f({parameters})"
-
-
-def test_another_include_path_is_seen(tmp_path: Path) -> None:
-    paths = [tmp_path / name for name in "ab"]
-    for path in paths:
-        path.mkdir()
-        (path / "part.h").write_text(f"__global__ void f(int* {path.name}) {{}}\n")
-    for first, second in (paths, reversed(paths)):
-        assert signature((f"-I{first}", f"-I{second}")) == f"f(int* {first.name})"
-    (paths[0] / "part.h").unlink()
-    assert signature((f"-I{paths[0]}", f"-I{paths[1]}")) == "f(int* b)"
-
-
-@pytest.mark.exhaustive
-def test_a_launch_sees_a_changed_header(tmp_path: Path) -> None:
-    options = (f"-I{tmp_path}",)
-    header = tmp_path / "part.h"
-    out = np.zeros(4, np.int32)
-    header.write_text("__global__ void f(int* out) { out[0] = 1; }\n")
-    kerneltk.RawKernel(INCLUDING, "f", options)(1, 1, (out,))
-    header.write_text("__global__ void f(int* out, int n) { out[n] = 2; }\n")
-    kernel = kerneltk.RawKernel(INCLUDING, "f", options)
-    with pytest.raises(ArgumentTypeError):
-        kernel(1, 1, (out,))
-    kernel(1, 1, (out, 3))
-    assert out.tolist() == [1, 0, 0, 2]
-
-
-PROGRAM = """
-import sys
-import numpy as np
-import kerneltk
-x = np.zeros(4, np.int32)
-for source in %r:
-    kerneltk.RawKernel(source, "f")(1, 1, (x,))
-    assert x[0] == 1
-print(sorted(name for name in sys.modules if "tree_sitter" in name or ".syntax." in name))
-"""
-
-
-@pytest.mark.exhaustive
-def test_a_known_source_loads_no_parser(new_cache: Path) -> None:
-    environment = {**os.environ, "KERNELTK_CACHE_DIR": str(new_cache)}
-    command = [sys.executable, "-c", PROGRAM % ([KERNEL, MEETING],)]
-    loaded = [
-        subprocess.check_output(command, env=environment, text=True, cwd=TESTS.parent)
-        for _ in range(2)
-    ]
-    assert "tree_sitter" in loaded[0]
-    prefix = "kerneltk.cuda_cpp.syntax"
-    assert json.loads(loaded[1].replace("'", '"')) == [
-        f"{prefix}.{name}"
-        for name in ("cached", "declarations", "host_part", "host_part.libraries")
-    ]

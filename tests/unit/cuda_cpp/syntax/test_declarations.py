@@ -10,7 +10,6 @@ def test_unsupported_under_a_condition() -> None:
     text = '__device__ void f() {\n#if __CUDA_ARCH__ >= 800\nasm("x");\n#endif\n}'
     (thing,) = read_source(text).unsupported
     assert thing == Unsupported("inline PTX", "asm", 3, "(__CUDA_ARCH__ >= 800)")
-    assert thing.is_conditional
 
 
 def test_includes() -> None:

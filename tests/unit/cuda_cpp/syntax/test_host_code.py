@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,6 @@ from kerneltk.cache import stand_ins
 from kerneltk.core.artifacts import INCLUDE_DIRECTORY
 from kerneltk.cuda_cpp.syntax.blanking import blank_host_code
 from kerneltk.cuda_cpp.syntax.reader import read_source
-from kerneltk.errors import CompileError
 from tests.sampling import one_row_in
 
 
@@ -85,51 +83,6 @@ def test_whole_files_compile_without_their_host_code(name: str) -> None:
 
 def test_there_are_whole_files() -> None:
     assert len(SAMPLES) >= 4
-
-
-@pytest.mark.exhaustive
-def test_headers_for_nvrtc() -> None:
-    names = sorted(stand_ins.headers("nvrtc"))
-    text = "".join(f"#include <{name}>\n" for name in itertools.chain(names, names))
-    text += r"""
-using namespace std;
-enum class E : unsigned char { A };
-struct B {}; struct D : B {};
-static_assert(is_same_v<decay_t<const int&>, int> && is_same_v<decay_t<int[3]>, int*>);
-static_assert(is_same_v<decay_t<int(float)>, int (*)(float)> && is_enum_v<E>);
-static_assert(is_integral<const int>::value && is_signed_v<int> && !is_signed_v<E>);
-static_assert(is_base_of_v<B, D> && is_convertible_v<int, float> && !is_convertible_v<B, float>);
-static_assert(is_same_v<common_type_t<int, float, double>, double>);
-static_assert(is_same_v<make_unsigned_t<long>, unsigned long>);
-static_assert(is_pointer_v<int* const> && is_function_v<int(int)> && is_array_v<int[]>);
-static_assert(is_same_v<add_pointer_t<int&>, int*>);
-static_assert(is_same_v<add_lvalue_reference_t<void>, void>);
-static_assert(numeric_limits<float>::max() == FLT_MAX && numeric_limits<int>::min() == INT_MIN);
-static_assert(FLT_EPSILON == 0x1p-23f && DBL_EPSILON == 0x1p-52 && FLT_TRUE_MIN == 0x1p-149f);
-static_assert(FLT_MIN == 0x1p-126f && DBL_TRUE_MIN == 0x1p-1074 && DBL_MIN == 0x1p-1022);
-static_assert(sizeof(int64_t) == 8 && UINT64_MAX == 18446744073709551615ull && INT64_MIN < 0);
-static_assert(make_index_sequence<5>::size() == 5 && is_invocable_v<int (*)(int), int>);
-static_assert(conjunction_v<is_void<void>, true_type> && std::clamp(5, 0, 3) == 3);
-static_assert(numeric_limits<float>::infinity() > FLT_MAX && std::min(1, 2) == 1);
-static_assert(is_same_v<remove_all_extents_t<int[2][3]>, int> && is_same_v<int8_t, signed char>);
-__global__ void k(float* x, double* y, int64_t n) {
-    assert(n > 0);
-    x[0] = std::sqrt(x[0]) + std::max(x[1], 2.f) + std::fabs(x[2]) + std::pow(x[3], 2.f);
-    y[0] = std::sqrt(y[0]) + M_PI + std::isnan(y[0]) + std::abs(-3) + isinf(y[1]) + HUGE_VAL;
-    x[1] = INFINITY + NAN;
-    std::array<float, 3> a{1, 2, 3};
-    for (auto v : a) x[3] += v;
-    auto p = std::make_pair(1, 2.f);
-    std::swap(x[5], x[6]);
-    std::memset(x, 0, 4);
-    printf("%" PRId64 "%f", n, p.second);
-    clock_t c = clock();
-    x[9] = c;
-    auto* q = new (x) float(3);
-    x[10] = *q + max(1, 2) + round(x[3]) + offsetof(max_align_t, _kt_a);
-}
-"""
-    assert compile_alone(text) == ""
 
 
 def _left(text: str) -> str:
@@ -313,14 +266,3 @@ def test_templates_find_functions_of_the_host(tmp_path: Path, function: str, mem
     module.k(1, 1, (x,))
     assert x[0] == 3
     assert module.compile_for("compute_90").code
-
-
-@pytest.mark.exhaustive
-def test_a_call_of_what_templates_find_is_an_error(tmp_path: Path) -> None:
-    path = tmp_path / "called.cu"
-    text = ASKED.format(function="", member="__host__ int f(int y) { return y; }", call="T().f(1)")
-    path.write_text(text.replace("S().d()", "S().f(1)"))
-    with pytest.raises(CompileError, match="it runs on the host only"):
-        kerneltk.load(path).compile_for("host")
-    with pytest.raises(CompileError, match="f"):
-        kerneltk.load(path).compile_for("sm_90")

@@ -32,16 +32,6 @@ def test_places_are_characters_of_the_text() -> None:
 SAMPLES = {path.name: path for path in (Path(__file__).parent / "sources").glob("*.cu")}
 
 
-fragments = st.sampled_from(
-    ["__global__", "void ", "foo", "(", ")", "{", "}", "[", "]", "[[", "]]", ";", ",", "<", ">",
-     "<<<", ">>>", "#define K __global__ void\n", "#define F(a,b) __global__ a##b {\n", "F(", "K ",
-     "#if X\n", "#else\n", "#endif\n", "#if 0\n", "\n", "\r\n", "\\\n", "/*", "*/", "//", '"', "'",
-     'R"(', ')"', "extern ", '"C"', "template ", "namespace ", "a::b", "__shared__ ", "float ",
-     "__launch_bounds__", "asm", "é", "\0", "\ud800", "*", "&", "=", "s[]", "__constant__ ", "...",
-     "class ", "operator", "__VA_ARGS__", "##", "1'000", "alignas", "std::", "using ", "typedef "]
-)  # fmt: skip
-
-
 def check(text: str) -> SourceSummary:
     summary = read_source(text)
     for kernel in summary.kernels:
@@ -52,20 +42,6 @@ def check(text: str) -> SourceSummary:
     assert len(blanked) == len(text)
     assert blanked.count("\n") == text.count("\n")
     return summary
-
-
-@pytest.mark.exhaustive
-@settings(max_examples=100, deadline=None)
-@given(st.lists(fragments, max_size=40).map("".join))
-def test_any_mix_of_tokens_is_read(text: str) -> None:
-    check(text)
-
-
-@pytest.mark.exhaustive
-@settings(max_examples=30, deadline=None)
-@given(st.text())
-def test_any_text_is_read(text: str) -> None:
-    check(text)
 
 
 @settings(max_examples=30, deadline=None)

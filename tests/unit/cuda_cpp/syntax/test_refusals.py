@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from kerneltk.cache.derived import reader_of
 from kerneltk.cuda_cpp.syntax.declarations import CompilerErrors, Refusals
 from kerneltk.cuda_cpp.syntax.refusals import with_refusals
 
@@ -121,18 +120,6 @@ __device__ int f(int x) { return 2; }
     assert found is not None
     assert [function.name for function in found.functions] == ["f", "f"]
     assert "return" not in found.source
-
-
-@pytest.mark.parametrize("fields", [(), ("x",), ("x", [["f", True]]), ("x", 5)])
-def test_what_no_refusals_have(fields: tuple[object, ...]) -> None:
-    with pytest.raises((TypeError, ValueError)):
-        reader_of(Refusals)(list(fields))
-
-
-def test_refusals_are_read() -> None:
-    found = refused((12, 0, "expected expression"))
-    assert found is not None
-    assert reader_of(Refusals)([found.source, [list(f) for f in found.functions]]) == found
 
 
 @pytest.mark.parametrize("has_header", [True, False])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kerneltk.cuda_cpp.options import may_declare_state
-from kerneltk.cuda_cpp.syntax.state import may_have_state
+from kerneltk.cuda_cpp.syntax.reader import may_have_state
 
 KERNEL = 'extern "C" __global__ void f(float* x) '
 

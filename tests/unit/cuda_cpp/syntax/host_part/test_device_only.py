@@ -75,6 +75,8 @@ def found(source: str) -> list[tuple[str, str]]:
         ("__global__ void k(int n, ...) {}", [("kernel parameter", "k")]),
         ("#define HD __device__\nHD int f() { return 1; }", []),
         ("#define NONE\nNONE int f() { return 1; }", [("function", "f")]),
+        ("struct S { operator int() { return 1; } };", [("function", "operator int")]),
+        ("struct P { int x; } __constant__ p; __device__ int a = p.x;", [("computed value", "a")]),
     ],
 )  # fmt: skip
 def test_kinds(source: str, kinds: list[tuple[str, str]]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kerneltk.cuda_cpp.syntax.host_part.pasting import Macros, pasted
+from kerneltk.cuda_cpp.syntax.host_part.reachability import Macros, pasted
 
 
 def macros(*definitions: tuple[str, str | None, str]) -> Macros:

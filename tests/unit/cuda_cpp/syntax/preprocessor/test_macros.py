@@ -1,7 +1,10 @@
 """Macros that are expanded in a source mean there what the preprocessor makes of them."""
 
+from __future__ import annotations
+
 import pytest
 
+from kerneltk.cuda_cpp.syntax.preprocessor.line_numbers import with_numbers_behind_branches
 from kerneltk.cuda_cpp.syntax.preprocessor.macros import with_expanded_macros
 
 _PASTE = "#define PASTE_(a, b) a##b\n#define PASTE(a, b) PASTE_(a, b)\n"
@@ -47,3 +50,21 @@ def test_a_macro_that_stays_is_reported() -> None:
     directives = "#define TEXT(x) #x\n#define X s[1]\n"
     assert "X" in with_expanded_macros(f"{directives}TEXT(X)").left
     assert with_expanded_macros(f"{directives}X").left.keys() == {"TEXT"}
+
+
+@pytest.mark.parametrize(
+    ("source", "wanted"),
+    [
+        ("#if A\n#endif\nint a;\n", "#if A\n#endif\nint a;\n"),
+        (
+            '#if A\n#line 1 "a.h"\n#line 3 "m.cu"\n#elif \\\nB\n#else\n#endif\n',
+            '#if A\n#line 1 "a.h"\n#line 3 "m.cu"\n#elif \\\nB\n#line 5 "m.cu"\n'
+            '#else\n#line 6 "m.cu"\n#endif\n#line 7 "m.cu"\n',
+        ),
+        # Those that the user wrote may mean another file.
+        ('#if A\n#line 9 "b.y"\n#endif\n', '#if A\n#line 9 "b.y"\n#endif\n'),
+        ("#if A\n#line 9\n#endif\n", "#if A\n#line 9\n#endif\n"),
+    ],
+)
+def test_numbers_behind_branches(source: str, wanted: str) -> None:
+    assert with_numbers_behind_branches(source, "m.cu") == wanted
