@@ -57,7 +57,7 @@ def misplaced(node: Any) -> Any:
 def test_passes_run_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     faulty = middle.Pass("a fault", broken, middle.everywhere)
     monkeypatch.setattr(middle, "PASSES", (faulty, VERIFICATION))
-    with pytest.raises(IrError, match="Store in .*: operands are of the type"):
+    with pytest.raises(IrError, match=r"Store in .*: operands are of the type"):
         optimized(lowered(), PassContext(capabilities_of("host")))
 
 

@@ -48,21 +48,6 @@ def test_pickles_and_copies_are_the_object_itself() -> None:
         assert copy.deepcopy(value) is value, name
 
 
-def test_a_kernel_of_copies_is_the_same_kernel() -> None:
-    array, warpsize = copy.deepcopy(cuda.shared.array), copy.deepcopy(cuda.warpsize)
-
-    @jit.rawkernel
-    def kernel(x: Any) -> None:
-        shared = array(32, np.int64)
-        shared[jit.threadIdx.x] = warpsize
-        jit.syncthreads()
-        x[jit.threadIdx.x] = shared[31 - jit.threadIdx.x]
-
-    x = np.zeros(32, np.int64)
-    kernel[1, 32](x)
-    assert (x == 32).all()
-
-
 def test_messages_name_them_as_users_do() -> None:
     with pytest.raises(UnsupportedError, match=r"'cuda\.shared\.array' can only be called"):
         cuda.shared.array(32, np.int64)
