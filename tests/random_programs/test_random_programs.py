@@ -14,7 +14,7 @@ from .numbers import Semantics
 from .running import compared, defined_program, outcome_of
 from .shrinking import smaller
 
-PROGRAMS = 10
+PROGRAMS = 16
 
 
 @pytest.mark.one_in(2)

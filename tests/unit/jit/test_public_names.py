@@ -15,6 +15,8 @@ import pytest
 from kerneltk import jit
 from kerneltk.errors import UnsupportedError
 from kerneltk.jit import cg, cub, cuda
+from kerneltk.jit.intrinsics.execution import threads, warp
+from kerneltk.jit.intrinsics.numbers import bits
 
 
 def given_out() -> dict[str, Any]:
@@ -46,6 +48,12 @@ def test_pickles_and_copies_are_the_object_itself() -> None:
             assert pickle.loads(pickle.dumps(value, protocol)) is value, name
         assert copy.copy(value) is value, name
         assert copy.deepcopy(value) is value, name
+
+
+def test_names_of_numba_are_the_same_objects() -> None:
+    """Programs of the one spelling show what the other means."""
+    for name in (*warp.INTRINSICS, *bits.INTRINSICS, *threads.INTRINSICS):
+        assert name == "laneid" or getattr(cuda, name) is getattr(jit, name)
 
 
 def test_messages_name_them_as_users_do() -> None:
