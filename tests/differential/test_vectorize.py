@@ -278,17 +278,6 @@ def test_calls_between_kinds(backend):
         same(backend, f(backend.asarray(I), x), I + X, "int32")
 
 
-@pytest.mark.exhaustive
-def test_excluded_arrays_beside_numbers(backend):
-    f = kerneltk.vectorize(lambda table, k: table[k], excluded={0})
-    table = backend.asarray(X[0])
-    for _ in range(2):
-        same(backend, f(table, backend.asarray(np.array(3))), np.array(X[0, 3]), "0-d")
-        same(backend, f(table, backend.asarray(np.array([1, 2]))), X[0, 1:3], "1-d")
-        found = f(table, 3)
-        assert found.shape == ()
-
-
 def test_decorators():
     @kerneltk.vectorize
     def plain(x):
