@@ -274,6 +274,19 @@ def threads_that_return_before_a_barrier(x, y):
     y[i] = kept[t // 2]
 
 
+@TABLE.program(ints(), ints((N, 3)), out((3, N), "i4"))
+def threads_that_return_in_a_loop(x, rows, y):
+    i = jit.grid(1)
+    t = jit.threadIdx.x
+    kept = jit.shared_memory(np.int32, 16)
+    kept[t] = x[i]
+    for k in range(3):
+        if rows[i, k] > 3:
+            return
+        jit.syncthreads()
+        y[k, i] = kept[15 - t] + k
+
+
 @TABLE.program(ints(), out(N, "i4"))
 def local_memory_across_barriers(x, y):
     i = jit.grid(1)

@@ -422,6 +422,17 @@ def test_indices_without_arrays() -> None:
     np.testing.assert_array_equal(count(2, size=5, backend="host"), np.arange(5) * 2)
 
 
+def test_a_loop_that_returns_nothing(backend: Any) -> None:
+    @jit.kernel
+    def count(hits):
+        i, j = jit.index(2)
+        jit.atomic_add(hits, 0, i * 10 + j)
+
+    hits = backend.asarray(np.zeros(1, np.int64))
+    count(hits, shape=(np.uint64(3), 2))
+    assert backend.asnumpy(hits).tolist() == [63]
+
+
 def test_an_index_beside_elements(backend: Any) -> None:
     weighted = jit.kernel(lambda x: x * jit.index(1))
     x = values("float32", (3, 5))

@@ -18,6 +18,7 @@ from kerneltk.errors import (
     ArgumentValueError,
     LaunchError,
     TypingError,
+    UnsupportedError,
 )
 from kerneltk.jit import cuda
 from kerneltk.jit.numba import host_arrays
@@ -569,6 +570,11 @@ def test_fields_of_recarrays(backend: Any) -> None:
 # -- what is not there ---------------------------------------------------------------------------
 
 
+@cuda.jit
+def with_a_grid_group(x):
+    x[0] = cuda.grid_group()
+
+
 @pytest.mark.parametrize(("name", "hint"), [
     ("declare_device", "RawKernel"),
     ("grid_group", "this_grid"),
@@ -581,6 +587,8 @@ def test_names_that_are_not_there_say_what_is(name: str, hint: str) -> None:
         getattr(cuda, name)
     with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
         cuda.nonsense  # noqa: B018
+    with pytest.raises(UnsupportedError, match=r"cuda.grid_group[^$]*x\[0\] = [^$]*this_grid"):
+        with_a_grid_group[1, 1](np.zeros(1))
 
 
 def test_print_and_assert(backend: Any, capfd: pytest.CaptureFixture[str]) -> None:

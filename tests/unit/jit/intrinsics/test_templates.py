@@ -24,6 +24,7 @@ def test_the_same_brackets_make_the_same_class() -> None:
     assert one not in others
     assert pickle.loads(pickle.dumps(one)) == copy.copy(one) == one
     assert cub.WarpReduce[int] == cub.WarpReduce[np.int64, 32]
+    assert repr(cub.BlockSort[np.int32, (8, 8), 4, "f8"]) == "<BlockSort[int32, 8, 8, 4, float64]>"
     assert pickle.loads(pickle.dumps(cub.BlockReduce)) is cub.BlockReduce
     with pytest.raises(UnsupportedError, match="only be called inside of a kernel"):
         one(None)
