@@ -425,12 +425,11 @@ def test_indices_without_arrays() -> None:
 def test_a_loop_that_returns_nothing(backend: Any) -> None:
     @jit.kernel
     def count(hits):
-        i, j = jit.index(2)
-        jit.atomic_add(hits, 0, i * 10 + j)
+        jit.atomic_add(hits, 0, jit.index(1) + 1)
 
     hits = backend.asarray(np.zeros(1, np.int64))
     count(hits, shape=(np.uint64(3), 2))
-    assert backend.asnumpy(hits).tolist() == [63]
+    assert backend.asnumpy(hits).tolist() == [21]
 
 
 def test_an_index_beside_elements(backend: Any) -> None:
@@ -517,6 +516,14 @@ def test_other_libraries_arrays() -> None:
 # -- errors ---------------------------------------------------------------------------------------
 
 F4, TABLE = values("float32", 4), values("float32", (4, 5))
+
+
+@jit.kernel
+def in_place(x):
+    i, j = jit.index(2)
+    x[i, j] = i + j
+
+
 by_rows = jit.kernel(lambda x, y: x * y * jit.index(2)[0])
 
 
@@ -535,6 +542,9 @@ by_rows = jit.kernel(lambda x, y: x * y * jit.index(2)[0])
         (lambda: both(F4, F4, out=(F4,) * 3), ArgumentValueError, "returns 2 values, and 3 arrays"),
         (lambda: by_rows(F4, F4), ArgumentValueError, (
             r"asks for 'jit.index\(2\)', and its results have 1 dimension\."
+        )),
+        (lambda: in_place(TABLE.copy()), ArgumentValueError, (
+            r"asks for 'jit.index\(2\)', returns nothing, and takes no array by element"
         )),
         (lambda: by_rows(TABLE, TABLE.T), ArgumentValueError, (
             r"\(4, 5\) and \(5, 4\) cannot be broadcast"
