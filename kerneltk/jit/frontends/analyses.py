@@ -17,7 +17,7 @@ import numpy as np
 from kerneltk.cache.derived import Records
 from kerneltk.core.artifacts import Capabilities, TranslationUnit, described_backend
 from kerneltk.core.dtypes import UndescribedError, described_dtype
-from kerneltk.jit.ir.types import FLOAT32, VOID, Array, Number, Record, Type, Void
+from kerneltk.jit.ir.types import VOID, Array, Number, Record, Type, Void
 from kerneltk.jit.source.lookups import Descriptions, Lookups, are_current
 
 if TYPE_CHECKING:
@@ -207,7 +207,6 @@ def _referred(kind: Type) -> Type:
 # How a type became the one that an argument is passed as.
 _PASSINGS: dict[str, Any] = {
     "as it is": lambda kind: kind,
-    "float32": lambda _: FLOAT32,
     "nothing": lambda _: VOID,
     "referred": _referred,
 }

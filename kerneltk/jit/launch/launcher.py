@@ -203,8 +203,7 @@ class CompiledKernel(NamedTuple):
     block : tuple of int or None
         The shape that blocks must have; None if they may have any.
     passed : tuple of Type
-        One an argument: the types as which they are passed; empty if those are their own. Of a
-        Python float it may be float32.
+        One an argument: the types as which they are passed; empty if those are their own.
     unit : TranslationUnit, optional
         Its source.
     """
@@ -230,8 +229,6 @@ class _Launches(GridLaunches):
         backend, types = arguments.backend, arguments.types
         passed = kernel.passed or types
         self._lent = tuple(value_type(kind) != kind for kind in passed)
-        pairs = zip(passed, types, strict=True)
-        self._narrowed = tuple(isinstance(a, Number) and a != b for a, b in pairs)
         offsets, layout = members_of(passed, backend.capabilities)
         present = [offset for offset in offsets if offset is not None]
         call = backend.grid_call(kernel.mode, name)
@@ -262,14 +259,11 @@ class _Launches(GridLaunches):
             items = tuple(self.argument(item, leaves) for item in form.items)
             return Structure(form.type, form.fields, items)
         leaf = next(leaves)
-        written, narrowed = self.kernel.written[leaf.argument], self._narrowed[leaf.argument]
-        extents = len(self._numbers(leaf))
+        written, extents = self.kernel.written[leaf.argument], len(self._numbers(leaf))
         if isinstance(leaf.type, Array):
             return Argument(form, "address", written, extents, ("memory",))
         if self.is_lent(leaf):
             return Argument(form, "lent", written, extents)
-        if narrowed:
-            return Argument(form, "float32")
         dtype = leaf.type.dtype if isinstance(leaf.type, Number) and not leaf.type.weak else None
         marshal, convert = marshal_as(form, dtype)
         return Argument(form, marshal, convert=convert)

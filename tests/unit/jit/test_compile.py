@@ -17,10 +17,7 @@ from kerneltk.jit.ir.types import PY_INT, Array, number
 from tests.ir_verifier import VERIFICATION, IrError
 
 SPAN = ir.Span(1, 0, 1, 1)
-ALL = [
-    "memory that outlives its block", "size of warps", "value ranges", "low bits",
-    "float32 parameters",
-]  # fmt: skip
+ALL = ["memory that outlives its block", "size of warps", "value ranges", "low bits"]
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,6 @@ from kerneltk.cache.store import Cache
 from kerneltk.errors import ArgumentTypeError, SourceError, UnsupportedError
 from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.ir.types import (
-    PY_FLOAT,
     VOID,
     Array,
     Record,
@@ -271,25 +270,24 @@ def test_a_file_that_changed_after_it_was_read_is_refused_as_ever(
             meaning(module, front_end)
 
 
-def test_what_becomes_of_records_and_python_floats_is_kept(
+def test_what_becomes_of_records_is_kept(
     program: Program, cache: Cache, lowerings: list[str]
 ) -> None:
     module = program.write(f"""{HEAD}
-def grid(x, pair, a, left_out):
+def grid(x, pair, left_out):
     i = jit.grid(1)
     if i < x.size:
-        x[i] = x[i] * np.float32(a) + pair.f0
+        x[i] = x[i] + pair.f0
     pair.f1 = 2
 """)
     pair = Record(np.dtype("f4,f4"))
-    kinds = (FLOATS, pair, PY_FLOAT, VOID)
+    kinds = (FLOATS, pair, VOID)
     for backend in ("host", "cuda"):
         found = [
             jit.rawkernel(module.grid)._analysis(kinds, capabilities_of(backend), False)
             for _ in range(2)
         ]
         assert found[0] == found[1]
-        assert found[0].passed[2] == number(np.float32)
         assert found[0].passed[1] != pair or backend == "cuda"
     assert lowerings == ["grid"] * 2
 
