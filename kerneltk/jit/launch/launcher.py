@@ -26,7 +26,7 @@ from kerneltk.jit.ir.types import (
     Type,
     alignment_of,
     fits_32bit,
-    value_type,
+    referred_type,
 )
 from kerneltk.jit.launch.marshalling import (
     ArgumentPath,
@@ -199,11 +199,11 @@ class CompiledKernel(NamedTuple):
     limits : GridLimits
     written : tuple of bool
         One an argument: whether the kernel writes to the array, or to one inside the structure.
+    lent : tuple of bool
+        One an argument: whether its records are passed by their addresses.
     mode : LaunchMode
     block : tuple of int or None
         The shape that blocks must have; None if they may have any.
-    passed : tuple of Type
-        One an argument: the types as which they are passed; empty if those are their own.
     unit : TranslationUnit, optional
         Its source.
     """
@@ -211,9 +211,9 @@ class CompiledKernel(NamedTuple):
     function: Function
     limits: GridLimits
     written: tuple[bool, ...]
+    lent: tuple[bool, ...]
     mode: LaunchMode
     block: tuple[int, int, int] | None = None
-    passed: tuple[Type, ...] = ()
     unit: TranslationUnit | None = None
 
     def is_written(self, way: tuple[Any, ...]) -> bool:
@@ -226,9 +226,9 @@ class _Launches(GridLaunches):
 
     def __init__(self, name: str, kernel: CompiledKernel, arguments: Arguments) -> None:
         self.types, self.kernel, self._paths = arguments.types, kernel, arguments.paths
-        backend, types = arguments.backend, arguments.types
-        passed = kernel.passed or types
-        self._lent = tuple(value_type(kind) != kind for kind in passed)
+        backend = arguments.backend
+        pairs = zip(self.types, kernel.lent, strict=True)
+        passed = tuple(referred_type(kind) if lent else kind for kind, lent in pairs)
         offsets, layout = members_of(passed, backend.capabilities)
         present = [offset for offset in offsets if offset is not None]
         call = backend.grid_call(kernel.mode, name)
@@ -251,7 +251,7 @@ class _Launches(GridLaunches):
 
     def is_lent(self, leaf: Leaf) -> bool:
         """Whether a leaf is a record whose address is passed."""
-        return isinstance(leaf.type, Record) and self._lent[leaf.argument]
+        return isinstance(leaf.type, Record) and self.kernel.lent[leaf.argument]
 
     def argument(self, form: Form, leaves: Iterator[Leaf]) -> Argument | Structure:
         """How an argument is launched with; its leaves are taken."""

@@ -274,21 +274,21 @@ def test_what_becomes_of_records_is_kept(
     program: Program, cache: Cache, lowerings: list[str]
 ) -> None:
     module = program.write(f"""{HEAD}
-def grid(x, pair, left_out):
+def grid(x, pair, read, left_out):
     i = jit.grid(1)
     if i < x.size:
-        x[i] = x[i] + pair.f0
+        x[i] = x[i] + pair.f0 + read.f1
     pair.f1 = 2
 """)
     pair = Record(np.dtype("f4,f4"))
-    kinds = (FLOATS, pair, VOID)
+    kinds = (FLOATS, pair, pair, VOID)
     for backend in ("host", "cuda"):
         found = [
             jit.rawkernel(module.grid)._analysis(kinds, capabilities_of(backend), False)
             for _ in range(2)
         ]
         assert found[0] == found[1]
-        assert found[0].passed[1] != pair or backend == "cuda"
+        assert found[0].lent == (False, True, backend == "host", False)
     assert lowerings == ["grid"] * 2
 
 
