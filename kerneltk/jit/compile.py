@@ -14,7 +14,7 @@ from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.execution.threads import with_warps_of
 from kerneltk.jit.lowering.record_parameters import pass_by_value
 from kerneltk.jit.passes.lasting_memory import with_lasting_memory
-from kerneltk.jit.passes.narrowing import narrow_parameters, with_low_bits
+from kerneltk.jit.passes.narrowing import with_low_bits
 from kerneltk.jit.passes.value_range import shorten, simplify
 
 
@@ -73,7 +73,6 @@ PASSES: tuple[Pass, ...] = (
         _of_functions(lambda function, to: simplify(function, to.is_32bit_indexable)),
     ),
     Pass("low bits", _of_functions(lambda function, _: with_low_bits(function))),
-    Pass("float32 parameters", lambda program, _: narrow_parameters(program)),
     Pass(  # a GPU cannot reach the caller's records
         "records by value",
         lambda program, _: pass_by_value(program),

@@ -147,62 +147,6 @@ def test_launch(launch: str, kind: str, message: str) -> None:
 
 # -- what looks like one of these and is none -----------------------------------------------------
 
-TABLE = (10, 20, 30)
-
-
-def near(y: Any) -> None:
-    i = jit.threadIdx.x
-    y[0, i] = (jit.threadIdx.x, jit.threadIdx.y) == (1, 0)
-    y[1, i] = jit.threadIdx.x in (0, 2)
-    y[2, i] = TABLE[jit.threadIdx.x]
-    y[3, i] = sum((1, jit.threadIdx.x)) + max((jit.threadIdx.x, 1))
-    for k in range(2):
-        y[4, i] += k + 1
-    for k in (4, 5):
-        y[4, i] += k
-    work = jit.local_memory(np.int32, (2, 2))
-    pair = (work, 3)
-    pair[0][1, 1] = i
-    y[5, i] = work[1, 1] + pair[1]
-
-
-@pytest.mark.exhaustive
-def test_coordinates_and_memory_in_tuples() -> None:
-    y = np.zeros((6, 3), np.int32)
-    jit.rawkernel()(near)[1, 3](y)
-    assert y.tolist() == [[0, 1, 0], [1, 0, 1], [10, 20, 30], [2, 3, 5], [12, 12, 12], [3, 4, 5]]
-
-
-def unrolled(x: Any, y: Any) -> None:
-    i = jit.grid(1)
-    last = 0
-    for a in (1, 2, 3):
-        if x[i] > a:
-            last = a
-    y[0, i] = last
-    for b in (1, 2, 3):
-        tens = b * 10
-        if x[i] < b:
-            break
-    y[1, i] = b
-    y[2, i] = tens
-    for c, d in ((1, 2), (2, 4)):
-        if x[i] < c + 1:
-            continue
-        if x[i] > 3:
-            break
-        e = d
-        y[3, i] += e
-
-
-@pytest.mark.exhaustive
-def test_names_that_repeated_bodies_assign() -> None:
-    """What is left of a loop over a tuple depends on where each thread leaves it."""
-    x = np.array([1.5, 2.5, 3.5], np.float32)
-    y = np.zeros((4, 3), np.int32)
-    jit.rawkernel()(unrolled)[1, 3](x, y)
-    assert y.tolist() == [[1, 2, 3], [2, 3, 3], [20, 30, 30], [0, 2, 0]]
-
 
 def star(x: Any) -> None:
     print(*x.shape, *(1, 2.5), sep=",")

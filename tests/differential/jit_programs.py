@@ -13,7 +13,6 @@ from . import (
     jit_programs_dtypes,
     jit_programs_expressions,
     jit_programs_functions,
-    jit_programs_math,
     jit_programs_numba,
     jit_programs_records,
     jit_programs_recursion,
@@ -32,7 +31,6 @@ PROGRAMS: tuple[Program, ...] = (
     *jit_programs_functions.TABLE,
     *jit_programs_recursion.TABLE,
     *jit_programs_threads.TABLE,
-    *jit_programs_math.TABLE,
     *jit_programs_numba.TABLE,
     *jit_programs_corners.TABLE,
 )

@@ -260,10 +260,6 @@ def ellipsis_in_an_index(x, y):
 POINT = np.dtype([("x", "f4"), ("y", "f4")])
 PACKED = np.dtype([("tag", "i1"), ("value", "f8"), ("count", "u2")])
 ALIGNED = np.dtype([("tag", "i1"), ("value", "f8"), ("count", "u2")], align=True)
-NESTED = np.dtype([("id", "i4"), ("at", POINT), ("box", POINT, 2)])
-VECTOR = np.dtype(
-    [("z", "c8"), ("v", "f4", 3), ("m", "i2", (2, 2)), ("name", "u1")], align=True
-)  # complex fields must lie at multiples of their size
 
 
 def recs(dtype, shape=N):
@@ -284,19 +280,6 @@ def recs(dtype, shape=N):
     return make
 
 
-@TABLE.program(recs(POINT), out((2, N)))
-def fields_as_attributes(p, y):
-    i = jit.grid(1)
-    y[0, i] = p[i].x * 2
-    y[1, i] = p[i].y - p[i].x
-
-
-@TABLE.program(recs(POINT), out(N))
-def field_of_the_whole_array(p, y):
-    i = jit.grid(1)
-    y[i] = p["y"][i]
-
-
 def change_fields(p):
     i = jit.grid(1)
     p[i].tag = i
@@ -309,27 +292,6 @@ TABLE.program(recs(ALIGNED), name="written_fields_of_aligned_records")(change_fi
 TABLE.program(view(recs(PACKED, 2 * N), np.s_[::-2]), name="written_fields_of_strided_records")(
     change_fields
 )
-
-
-@TABLE.program(recs(NESTED), out((3, N)))
-def fields_of_nested_records(p, y):
-    i = jit.grid(1)
-    y[0, i] = p[i].at.x + p[i].id
-    y[1, i] = p[i].box[1].y
-    y[2, i] = p[i]["at"]["y"] + p[i]["box"][0]["x"]
-
-
-@TABLE.program(recs(VECTOR), out((4, N)), out(N, "c8"))
-def fields_that_are_arrays(p, y, z):
-    i = jit.grid(1)
-    y[0, i] = p[i].v[0] + p[i].v[2]
-    y[1, i] = p[i].m[1, 0] * 10 + p[i].m[0, 1]
-    total = 0.0
-    for k in range(3):
-        total += p[i].v[k]
-    y[2, i] = total
-    y[3, i] = p[i].name
-    z[i] = p[i].z * 2
 
 
 ANYWHERE = np.dtype(
@@ -409,23 +371,6 @@ def views_are_indexed_by_their_extents(x, y):
         y[1, i] += part[-1]
 
 
-@TABLE.program(recs(PACKED), recs(PACKED))
-def whole_records_are_copied(p, q):
-    i = jit.grid(1)
-    q[i] = p[(i + 1) % N]
-
-
-def norm(point):
-    return point.x * point.x + point.y * point.y
-
-
-@TABLE.program(recs(POINT, (4, 8)), out((4, 8)))
-def record_passed_on(p, y):
-    i = jit.grid(1)
-    r, c = i // 8, i % 8
-    y[r, c] = norm(p[r, c])
-
-
 # -- memory of a thread -------------------------------------------------------------------------
 
 
@@ -446,13 +391,3 @@ def local_array_of_bfloat16(x, y):
     kept[0] = x[i]
     kept[1] = kept[0] * kept[0]
     y[i] = kept[1]
-
-
-@TABLE.program(out((2, N), "i8"))
-def local_array_of_records(y):
-    i = jit.grid(1)
-    kept = jit.local_memory(POINT, 2)
-    kept[0].x = i
-    kept[1].y = kept[0].x * 2
-    y[0, i] = kept[0].x
-    y[1, i] = kept[1].y

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import enum
-import math
 import types
 
 import ml_dtypes
@@ -12,7 +11,7 @@ import numpy as np
 
 from kerneltk import jit
 
-from .jit_programs_support import N, Table, bools, floats, ints, out, view, zeros
+from .jit_programs_support import N, Table, floats, ints, out, view, zeros
 
 TABLE = Table()
 
@@ -259,17 +258,6 @@ def variable_of_a_loop_after_break(x, y):
     y[i] = k
 
 
-@TABLE.program(ints(N, 1, 9), out(N, "f8"))
-def types_that_loops_widen(x, y):
-    i = jit.grid(1)
-    a, b, c = 0, 0, 0
-    for k in range(x[i]):
-        c = b
-        b = a
-        a = k / 2
-    y[i] = a + b * 10 + c * 100
-
-
 @TABLE.program(ints(), out(N, "i4"))
 def branches_that_are_known(x, y):
     i = jit.grid(1)
@@ -337,58 +325,16 @@ def weak_numbers_are_compared_in_the_strong_dtype(x, y, z):
     y[3, i] = z[i] < 1000
 
 
-@TABLE.program(
-    np.array([-128, 127, -1, 0] * 8, "i1"),
-    np.array([-1, 1, 2, -128] * 8, "i1"),
-    out((6, N), "i8"),
-)
-def extremes_of_int8(x, z, y):
-    i = jit.grid(1)
-    y[0, i] = -x[i]
-    y[1, i] = abs(x[i])
-    y[2, i] = x[i] * z[i]
-    y[3, i] = x[i] - z[i]
-    y[4, i] = ~x[i]
-    y[5, i] = x[i] % z[i]
-
-
-@TABLE.program(
-    np.array([-(2**31), 2**31 - 1, -1, 0] * 8, "i4"),
-    np.array([2**31 - 1, 1, -7, 3] * 8, "i4"),
-    out((6, N), "i8"),
-)
-def extremes_of_int32(x, z, y):
-    i = jit.grid(1)
-    y[0, i] = -x[i]
-    y[1, i] = abs(x[i])
-    y[2, i] = x[i] * z[i]
-    y[3, i] = x[i] - z[i]
-    y[4, i] = x[i] // z[i]
-    y[5, i] = x[i] + 1
-
-
-@TABLE.program(
-    np.array([5.0, -5.0, 0.0, -0.0, np.inf, -np.inf, np.nan, 7.5], "f8").repeat(4),
-    np.array([np.inf, -np.inf, 0.0, 2.0] * 8, "f8"),
-    out((2, N), "f8"),
-)
-def floor_division_of_special_floats(x, z, y):
-    i = jit.grid(1)
-    y[0, i] = x[i] // z[i]
-    y[1, i] = x[i] % z[i]
-
-
-@TABLE.program(
-    np.array([np.nan, 1.0, 2.0, -0.0] * 8, "f4"),
-    np.array([0.0, np.nan, 1.0] * 11, "f4"),
-    out((4, N)),
-)
-def min_and_max_of_nan(x, z, y):
-    i = jit.grid(1)
-    y[0, i] = min(x[i], z[i])
-    y[1, i] = max(x[i], z[i])
-    y[2, i] = np.minimum(x[i], z[i])
-    y[3, i] = np.fmax(x[i], z[i])
+@TABLE.program(ints(N, -2, 2), floats(N, -2, 2, "f8"), out((6, N), "f8"))
+def differences_of_zeros(i, x, y):
+    t = jit.grid(1)
+    n, whole = i[t], int(x[t])
+    y[0, t] = 0.0 - n
+    y[1, t] = 0.0 - abs(x[t] * 0)
+    y[2, t] = 0.0 - (n if n > 0 else 0)
+    y[3, t] = (n - n) - float(n)
+    y[4, t] = (float(n) - float(n)) - n
+    y[5, t] = x[t] * whole - 0.0 * whole + float(whole)
 
 
 @TABLE.program(ints(N, -50, 50), ints(N, 0, 200, "u1"), zeros((4, N), "i4"), out(N, "?"))
@@ -441,23 +387,6 @@ def python_numbers_of_every_size(y):
     y[4, i] = -9223372036854775808 + i
 
 
-@TABLE.program(out((3, N), "u8"))
-def numbers_of_64_bits(y):
-    i = jit.grid(1)
-    y[0, i] = np.uint64(0xFFFFFFFFFFFFFFFF) - np.uint64(i)
-    y[1, i] = np.uint64(1) << np.uint64(i + 32)
-    y[2, i] = np.uint64(0x123456789ABCDEF0) >> np.uint64(i)
-
-
-@TABLE.program(floats(N, -300, 300, "f8"), out((4, N), "i8"))
-def truncation_to_integers(x, y):
-    i = jit.grid(1)
-    y[0, i] = int(x[i])
-    y[1, i] = int(x[i] / 7) * 7
-    y[2, i] = np.int16(x[i])
-    y[3, i] = int(-0.75) + int(i > 5) + math.floor(x[i])
-
-
 # -- arrays and records -------------------------------------------------------------------------
 
 
@@ -508,17 +437,6 @@ def buffers_exchanged_between_barriers(x, y):
     y[k] = source[t]
 
 
-@TABLE.program(floats(), floats(), bools(), out((4, N)), tolerance=1e-6)
-def attributes_of_expressions(x, z, flags, y):
-    k = jit.grid(1)
-    a = complex(x[k], 2)
-    b = complex(1, z[k])
-    y[0, k] = (a * b).imag
-    y[1, k] = (a - b).real
-    y[2, k] = (-a).imag + (a + b).conjugate().imag
-    y[3, k] = (a if flags[k] else b).real
-
-
 @TABLE.program(ints(N, 0, 200, "u1"), ints(N, 0, 200, "u1"), ints(N, -9, 9), out((5, N), "i4"))
 def functions_of_compound_expressions(x, z, w, y):
     k = jit.grid(1)
@@ -530,23 +448,6 @@ def functions_of_compound_expressions(x, z, w, y):
 
 
 PIXEL = np.dtype([("r", "u1"), ("g", "u1"), ("on", "?"), ("pad", "i1"), ("w", "f4")])
-
-
-def pixels(rng):
-    result = np.zeros(N, PIXEL)
-    for name in ("r", "g", "w"):
-        result[name] = rng.integers(0, 255, N)
-    result["on"] = rng.integers(0, 2, N)
-    return result
-
-
-@TABLE.program(pixels, out(N))
-def record_in_a_variable_is_a_view(p, y):
-    k = jit.grid(1)
-    one = p[k]
-    p[k].w = 0.5
-    one.r = 9
-    y[k] = one.w
 
 
 @TABLE.program(lambda rng: np.zeros(3, PIXEL)[1], out(N))

@@ -10,94 +10,10 @@ from kerneltk import jit
 from .jit_programs_support import BFLOAT16, N, Table, bools, complexes, floats, ints, out
 
 TABLE = Table()
-INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-FLOATS = ("float16", "float32", "float64")
 bfloat16 = ml_dtypes.bfloat16
 
 
 # -- weak numbers -------------------------------------------------------------------------------
-
-
-def with_python_ints(x, y):
-    i = jit.grid(1)
-    y[0, i] = x[i] + 100
-    y[1, i] = 100 - x[i]
-    y[2, i] = x[i] * 3
-    y[3, i] = x[i] // 3
-    y[4, i] = x[i] % 3
-    y[5, i] = x[i] + i
-    y[6, i] = x[i] * x.size
-    y[7, i] = x[i] + jit.threadIdx.x * 2
-
-
-def with_python_floats(x, y):
-    i = jit.grid(1)
-    y[0, i] = x[i] + 0.1
-    y[1, i] = 0.1 - x[i]
-    y[2, i] = x[i] * 0.3
-    y[3, i] = x[i] / 3.0
-    y[4, i] = x[i] * (i * 0.5)
-    y[5, i] = x[i] < 0.1
-
-
-def with_python_complex_numbers(x, y):
-    i = jit.grid(1)
-    y[0, i] = x[i] + 1j
-    y[1, i] = x[i] * 2j
-    y[2, i] = x[i] - (0.5 + 1j)
-
-
-def sample(name):
-    """Return an array of values near the ends of an integer dtype's range, or of fractions."""
-    if name in INTEGERS:
-        info = np.iinfo(name)
-        return ints(N, int(info.max) // 2, int(info.max) - 1, name)
-    if name == "bool":
-        return bools()
-    return complexes(N, name) if name.startswith("complex") else floats(N, -9, 9, name)
-
-
-for _name in INTEGERS:
-    _wide = "u8" if _name == "uint64" else "i8"
-    TABLE.program(sample(_name), out((8, N), _wide), name=f"{_name}_with_python_ints")(
-        with_python_ints
-    )
-    TABLE.program(ints(N, 0, 99, _name), out((6, N), "f8"), name=f"{_name}_with_python_floats")(
-        with_python_floats
-    )
-for _name in FLOATS:
-    TABLE.program(sample(_name), out((8, N), "f8"), name=f"{_name}_with_python_ints")(
-        with_python_ints
-    )
-    TABLE.program(sample(_name), out((6, N), "f8"), name=f"{_name}_with_python_floats")(
-        with_python_floats
-    )
-for _name in ("int32", "float16", "float32", "float64", "complex64", "complex128"):
-    TABLE.program(
-        ints(N, -9, 9, _name) if not _name.startswith("complex") else complexes(N, _name),
-        out((3, N), "c16"),
-        name=f"{_name}_with_python_complex_numbers",
-    )(with_python_complex_numbers)
-
-
-@TABLE.program(floats(N, -9, 9, BFLOAT16), out((4, N)))
-def bfloat16_with_python_ints(x, y):
-    i = jit.grid(1)
-    y[0, i] = x[i] + 3
-    y[1, i] = x[i] * 5
-    y[2, i] = x[i] / 3
-    y[3, i] = x[i] - i
-
-
-@TABLE.program(floats(N, -9, 9, BFLOAT16), floats(N, 1, 9, BFLOAT16), out((6, N)))
-def arithmetic_of_bfloat16(x, z, y):
-    i = jit.grid(1)
-    y[0, i] = x[i] + z[i]
-    y[1, i] = x[i] - z[i]
-    y[2, i] = x[i] * z[i]
-    y[3, i] = x[i] / z[i]
-    y[4, i] = -x[i]
-    y[5, i] = x[i] < z[i]
 
 
 @TABLE.program(floats(N, -9, 9, BFLOAT16), floats(), out((3, N)), out(N, BFLOAT16))
@@ -127,36 +43,6 @@ def meeting(x, z, y):
 
 
 for _one, _two in (
-    ("int8", "uint8"),
-    ("int8", "int32"),
-    ("uint16", "int16"),
-    ("uint32", "int32"),
-    ("uint32", "int64"),
-    ("uint64", "int64"),
-    ("bool", "uint8"),
-    ("bool", "float32"),
-    ("int8", "float16"),
-    ("int16", "float16"),
-    ("int16", "float32"),
-    ("int32", "float32"),
-    ("int64", "float32"),
-    ("uint8", "float64"),
-    ("float16", "float32"),
-    ("float16", "float64"),
-    ("float32", "float64"),
-    ("float32", "complex64"),
-    ("float64", "complex64"),
-    ("int32", "complex64"),
-    ("complex64", "complex128"),
-):
-    _make = [ints(N, 1, 60, name) if name in INTEGERS else sample(name) for name in (_one, _two)]
-    TABLE.program(
-        *_make,
-        out((3, N), "c16" if _two.startswith("complex") else "f8"),
-        name=f"{_one}_meets_{_two}",
-    )(meeting)
-
-for _one, _two in (
     ("int32", "float32"),
     ("int64", "float32"),
     ("int8", "int32"),
@@ -174,21 +60,6 @@ for _one, _two in (
 
 
 # -- variables ----------------------------------------------------------------------------------
-
-
-def varied(x, z, y):
-    i = jit.grid(1)
-    v = x[i]
-    if i % 3 == 0:
-        v = z[i]
-    y[i] = v
-
-
-for _name, _one, _two in (
-    ("variable_of_float32_and_float64", floats(), floats(N, -4, 4, "f8")),
-    ("variable_of_int16_and_float32", ints(N, -9, 9, "i2"), floats()),
-):
-    TABLE.program(_one, _two, out(N, "f8"), name=_name)(varied)
 
 
 def accumulator(start):
@@ -258,26 +129,6 @@ def casts_of_float32(x, y):
     y[11, i] = np.bool_(x[i])
 
 
-@TABLE.program(floats(N, -9, 9, "f8"), out((6, N), "f8"))
-def casts_to_floats_round(x, y):
-    i = jit.grid(1)
-    y[0, i] = np.float32(x[i])
-    y[1, i] = np.float16(x[i])
-    y[2, i] = np.float32(0.1) * np.float32(x[i])
-    y[3, i] = np.float32(i) / 3
-    y[4, i] = np.float16(i) / 3
-    y[5, i] = np.float32(1) / np.float32(3)
-
-
-@TABLE.program(floats(), complexes(), out((4, N), "c16"))
-def casts_to_complex(x, z, y):
-    i = jit.grid(1)
-    y[0, i] = np.complex64(x[i])
-    y[1, i] = np.complex128(z[i])
-    y[2, i] = complex(x[i])
-    y[3, i] = complex(x[i], 2)
-
-
 @TABLE.program(floats(N, -9, 9), ints(N, -128, 127, "i1"), out((7, N), "f8"))
 def builtin_casts(x, k, y):
     i = jit.grid(1)
@@ -290,39 +141,12 @@ def builtin_casts(x, k, y):
     y[6, i] = int(x[i] * 10) // 7
 
 
-@TABLE.program(ints(N, -99, 99, "i1"), out((4, N), "i8"))
-def casts_decide_the_dtype_of_sums(x, y):
-    i = jit.grid(1)
-    y[0, i] = x[i] + x[i]
-    y[1, i] = np.int16(x[i]) * x[i]
-    y[2, i] = np.uint8(x[i]) + np.uint8(200)
-    y[3, i] = np.int64(x[i]) << 33
-
-
-@TABLE.program(ints(N, 0, 128), out(N, "i1"), out(N, "u2"), out(N, "?"), out(N, "f4"))
-def stores_convert(x, a, b, c, d):
-    i = jit.grid(1)
-    a[i] = x[i]
-    b[i] = x[i]
-    c[i] = x[i]
-    d[i] = x[i]
-
-
 @TABLE.program(floats(N, -99, 99, "f8"), out(N, "i4"), out(N, "?"), out(N, "f4"))
 def stores_of_floats_convert(x, a, b, c):
     i = jit.grid(1)
     a[i] = x[i]
     b[i] = x[i]
     c[i] = x[i]
-
-
-@TABLE.program(floats(), out(N, "f8"))
-def dtype_is_known(x, y):
-    i = jit.grid(1)
-    if x.dtype == np.float32:
-        y[i] = x[i] * 2
-    else:
-        y[i] = -1
 
 
 @TABLE.program(floats(), 3, 0.1, np.float64(0.1), np.int32(5), True, out((6, N), "f8"))

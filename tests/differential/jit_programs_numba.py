@@ -14,9 +14,6 @@ TAPS = np.array([1.5, 2.5, 3.5])
 ROWS = np.arange(6, dtype="i2").reshape(3, 2).T
 TAPS_OF_NOTHING = np.zeros(0)
 CONSTANTS = np.array([2.0, -1.0, 0.5, 3.0], "f4")
-ALL = 0xFFFF_FFFF
-
-
 POINTS = np.array([(1, 2.5, (3, 4)), (5, 6.5, (7, 8))], [("n", "i4"), ("x", "f8"), ("v", "i2", 2)])
 
 
@@ -114,16 +111,6 @@ def arrays_from_outside(y):
         y[3, i] = tap
 
 
-@TABLE.program(ints(), out(N, "i4"))
-def numba_shared_array(x, y):
-    i = cuda.grid(1)
-    t = cuda.threadIdx.x
-    kept = cuda.shared.array(16, np.int32)
-    kept[t] = x[i]
-    cuda.syncthreads()
-    y[i] = kept[15 - t]
-
-
 @TABLE.program(ints(), out(N, "i4"), shared=64)
 def numba_dynamic_shared_array(x, y):
     i = cuda.grid(1)
@@ -132,15 +119,6 @@ def numba_dynamic_shared_array(x, y):
     kept[t] = x[i]
     cuda.syncthreads()
     y[i] = kept[t ^ 3]
-
-
-@TABLE.program(floats((N, 3)), out(N))
-def numba_local_array(x, y):
-    i = cuda.grid(1)
-    kept = cuda.local.array((3,), np.float32)
-    for k in range(3):
-        kept[k] = x[i, 2 - k]
-    y[i] = kept[0] - kept[1] * kept[2]
 
 
 @TABLE.program(floats(), out())
@@ -153,104 +131,12 @@ def numba_constant_array(x, y):
     y[i] = total
 
 
-@TABLE.program(ints(N, 0, 8), zeros(8, "i4"), zeros((2, 8), "i4"), out(N, "i4"))
-def numba_atomic_sums(x, counts, table, before):
-    i = cuda.grid(1)
-    cuda.atomic.add(counts, x[i], 1)
-    cuda.atomic.add(table, (i % 2, x[i]), 2)
-    cuda.atomic.sub(counts, 0, 1)
-    before[i] = cuda.atomic.add(x, i, 5)
-
-
-@TABLE.program(floats(), zeros(1), zeros(1), zeros(1), zeros(1))
-def numba_atomic_extremes(x, low, high, nanlow, nanhigh):
-    i = cuda.grid(1)
-    cuda.atomic.min(low, 0, x[i])
-    cuda.atomic.max(high, 0, x[i])
-    cuda.atomic.nanmin(nanlow, 0, x[i])
-    cuda.atomic.nanmax(nanhigh, 0, x[i])
-
-
-@TABLE.program(ints(N, 0, 99, "u4"), out((7, N), "u4"))
-def numba_atomics_that_return_the_old_value(x, y):
-    i = cuda.grid(1)
-    y[0, i] = cuda.atomic.and_(x, i, 60)
-    y[1, i] = cuda.atomic.or_(x, i, 3)
-    y[2, i] = cuda.atomic.xor(x, i, 10)
-    y[3, i] = cuda.atomic.inc(x, i, 30)
-    y[4, i] = cuda.atomic.dec(x, i, 40)
-    y[5, i] = cuda.atomic.exch(x, i, i)
-    y[6, i] = cuda.atomic.cas(x, i, 5, 77)
-
-
 @TABLE.program(zeros(1, "i4"), out(N, "i4"))
 def numba_compare_and_swap(x, y):
     i = cuda.grid(1)
     y[i] = 1
     if i == 7:
         y[i] = cuda.atomic.compare_and_swap(x, 0, 9)
-
-
-@TABLE.program(ints(64), out((5, 64), "i4"), grid=2, block=32)
-def numba_shuffles(x, y):
-    i = cuda.grid(1)
-    y[0, i] = cuda.shfl_sync(ALL, x[i], 3)
-    y[1, i] = cuda.shfl_up_sync(ALL, x[i], 1)
-    y[2, i] = cuda.shfl_down_sync(ALL, x[i], 2)
-    y[3, i] = cuda.shfl_xor_sync(ALL, x[i], 4)
-    y[4, i] = cuda.laneid + cuda.warpsize
-
-
-@TABLE.program(ints(64, -2, 3), out((6, 64), "i8"), grid=2, block=32)
-def numba_votes(x, y):
-    i = cuda.grid(1)
-    y[0, i] = 1 if cuda.all_sync(ALL, x[i] > -5) else 0
-    y[1, i] = 1 if cuda.any_sync(ALL, x[i] > 5) else 0
-    y[2, i] = cuda.ballot_sync(ALL, x[i] > 0)
-    y[3, i] = cuda.match_any_sync(ALL, x[i])
-    mask, _ = cuda.match_all_sync(ALL, x[0])
-    y[4, i] = mask
-    y[5, i] = cuda.popc(cuda.activemask() & cuda.lanemask_lt())
-
-
-@TABLE.program(ints(), out((3, N), "i4"))
-def numba_barriers_that_count(x, y):
-    i = cuda.grid(1)
-    y[0, i] = cuda.syncthreads_count(x[i] > 0)
-    y[1, i] = 1 if cuda.syncthreads_and(x[i] < 20) else 0
-    y[2, i] = 1 if cuda.syncthreads_or(x[i] > 20) else 0
-
-
-@TABLE.program(ints(N, 1, 2**20), out((4, N), "i4"), out((2, N), "f4"), tolerance=1e-6)
-def numba_numbers(x, y, z):
-    i = cuda.grid(1)
-    y[0, i] = cuda.popc(x[i])
-    y[1, i] = cuda.clz(x[i])
-    y[2, i] = cuda.brev(x[i])
-    y[3, i] = cuda.ffs(x[i])
-    z[0, i] = cuda.fma(np.float32(i), np.float32(2), np.float32(1))
-    z[1, i] = cuda.selp(x[i] > 5, np.float32(1), np.float32(2))
-
-
-@TABLE.program(ints(), out(N, "i4"))
-def numba_fences_and_sleep(x, y):
-    i = cuda.grid(1)
-    y[i] = x[i]
-    cuda.threadfence()
-    cuda.threadfence_block()
-    cuda.threadfence_system()
-    cuda.nanosleep(5)
-    cuda.syncwarp()
-
-
-@TABLE.program(floats(64, 0.5, 9), out((4, 64), "f4"), grid=2, block=32, tolerance=1e-6)
-def numba_roots_votes_and_clocks(x, y):
-    i = cuda.grid(1)
-    start = cuda.clock64()
-    y[0, i] = cuda.rsqrt(x[i])
-    y[1, i] = cuda.cbrt(x[i])
-    y[2, i] = 1 if cuda.eq_sync(ALL, x[i] > 4) else 0
-    y[3, i] = 1 if cuda.clock64() >= start else 0
 
 
 # -- algorithms ---------------------------------------------------------------------------------
@@ -266,17 +152,6 @@ def mandelbrot(re, im, y):
         z = z * z + c
         n += 1
     y[i] = n
-
-
-@TABLE.program(out((N, 4), "u8"))
-def random_numbers_by_xorshift(y):
-    i = jit.grid(1)
-    state = np.uint64(i + 1) * np.uint64(0x9E3779B97F4A7C15)
-    for k in range(4):
-        state ^= state << np.uint64(13)
-        state ^= state >> np.uint64(7)
-        state ^= state << np.uint64(17)
-        y[i, k] = state
 
 
 @TABLE.program(ints(64, -99, 99), grid=2, block=32)

@@ -1,40 +1,13 @@
 """Programs about statements."""
 
-# ruff: noqa: B007, F821
+# ruff: noqa: F821
 from __future__ import annotations
 
 from kerneltk import jit
 
-from .jit_programs_support import N, Table, floats, ints, out, zeros
+from .jit_programs_support import N, Table, ints, out, zeros
 
 TABLE = Table()
-
-
-@TABLE.program(ints(N, -2, 3), floats(), out(N, "i4"))
-def if_of_numbers(x, z, y):
-    i = jit.grid(1)
-    y[i] = 0
-    if x[i]:
-        y[i] += 1
-    if z[i]:
-        y[i] += 2
-    if i:
-        y[i] += 4
-    if not x[i] + 1:
-        y[i] += 8
-
-
-@TABLE.program(ints(N, 0, 8), out(N, "i4"))
-def while_else(x, y):
-    i = jit.grid(1)
-    k = 0
-    while k < 5:
-        if k == x[i]:
-            y[i] = k
-            break
-        k += 1
-    else:
-        y[i] = -1
 
 
 @TABLE.program(ints(N, 0, 9), ints(), out(N, "i8"))
@@ -48,15 +21,6 @@ def for_with_a_value_behind_a_flag(n, x, y):
     y[i] = -1 if first else most
 
 
-@TABLE.program(ints(N, 1, 5), out(N, "i8"))
-def for_range_with_a_step(x, y):
-    i = jit.grid(1)
-    total = 0
-    for k in range(2, 20, x[i]):
-        total = total * 2 + k
-    y[i] = total
-
-
 @TABLE.program(ints(N, 1, 4), ints(N, 0, 2), out(N, "i8"))
 def for_range_with_a_step_of_either_sign(size, sign, y):
     i = jit.grid(1)
@@ -65,41 +29,6 @@ def for_range_with_a_step_of_either_sign(size, sign, y):
     for k in range(5 * (1 - 2 * sign[i]), 5 * (2 * sign[i] - 1), step):
         total = total * 3 + k
     y[i] = total
-
-
-@TABLE.program(ints(N, -5, 6), out(N, "i4"), out(N, "i4"))
-def for_range_that_is_empty(x, y, z):
-    i = jit.grid(1)
-    count = 0
-    for _ in range(x[i], 0):
-        count += 1
-    for _ in range(0, x[i], -1):
-        count += 100
-    y[i] = count
-    last = -1
-    for last in range(3, 3):
-        pass
-    z[i] = last
-
-
-@TABLE.program(out(N, "i8"))
-def for_variable_after_the_loop(y):
-    i = jit.grid(1)
-    k = -1
-    for k in range(0, i + 1, 3):
-        pass
-    y[i] = k
-
-
-@TABLE.program(out(N, "i8"))
-def for_variable_changed_in_the_body(y):
-    i = jit.grid(1)
-    total = 0
-    for k in range(5):
-        total += k
-        k += 10
-        total += k
-    y[i] = total + i
 
 
 @TABLE.program(ints(N, 3, 9), out(N, "i8"))
@@ -131,61 +60,6 @@ def break_and_continue_of_nested_loops(x, y):
     y[i] = total
 
 
-@TABLE.program(ints((N, 5)), out(N, "i4"))
-def return_inside_a_loop(x, y):
-    i = jit.grid(1)
-    for k in range(5):
-        if x[i, k] > 4:
-            y[i] = k
-            return
-    y[i] = -1
-
-
-@TABLE.program(floats(N, 1, 4), floats(N, 1, 4), out((7, N)), tolerance=1e-6)
-def augmented_assignments_of_floats(x, z, y):
-    i = jit.grid(1)
-    for k in range(7):
-        y[k, i] = x[i]
-    y[0, i] += z[i]
-    y[1, i] -= z[i]
-    y[2, i] *= z[i]
-    y[3, i] /= z[i]
-    y[4, i] //= z[i]
-    y[5, i] %= z[i]
-    y[6, i] **= z[i]
-
-
-@TABLE.program(ints(N, 1, 50), ints(N, 1, 5), out((12, N), "f8"))
-def augmented_assignments_of_variables(x, z, y):
-    i = jit.grid(1)
-    a = b = c = d = e = f = g = h = j = k = m = x[i]
-    a += z[i]
-    b -= z[i]
-    c *= z[i]
-    d //= z[i]
-    e %= z[i]
-    f **= 2
-    g <<= z[i]
-    h >>= z[i]
-    j &= z[i]
-    k |= z[i]
-    m ^= z[i]
-    y[0, i] = a
-    y[1, i] = b
-    y[2, i] = c
-    y[3, i] = d
-    y[4, i] = e
-    y[5, i] = f
-    y[6, i] = g
-    y[7, i] = h
-    y[8, i] = j
-    y[9, i] = k
-    y[10, i] = m
-    n = x[i] + 0.0
-    n /= z[i]
-    y[11, i] = n
-
-
 def counted(counts, k):
     counts[k] += 1
     return k
@@ -195,25 +69,6 @@ def counted(counts, k):
 def augmented_index_is_evaluated_once(counts, y):
     i = jit.grid(1)
     y[counted(counts, i)] += 10
-
-
-@TABLE.program(ints(), out(N, "i4"), out(N, "i4"), out(N, "f4"))
-def chained_assignment(x, y, z, w):
-    i = jit.grid(1)
-    a = b = x[i]
-    b += 1
-    y[i] = z[i] = a * b
-    w[i] = c = 7
-    y[i] += c
-
-
-@TABLE.program(ints(), floats(), out(N, "f4"), out(N, "f4"))
-def nested_tuples_unpacked(x, z, y, w):
-    i = jit.grid(1)
-    a, (b, c) = x[i], (z[i], (1, 2))
-    (d, e), f = c, a
-    y[i] = a + b * d
-    w[i] = e - f
 
 
 @TABLE.program(ints(N, 1, 9), out(N, "i4"))
@@ -249,16 +104,6 @@ def match_on_constants(x, y):
             y[i] = 300
         case _:
             y[i] = 400
-
-
-@TABLE.program(ints(N, -2, 3), out(N, "i4"))
-def match_without_default(x, y):
-    i = jit.grid(1)
-    match x[i]:
-        case -1:
-            y[i] = 1
-        case 1:
-            y[i] = 2
 
 
 @TABLE.program(ints((N, 8)), out((5, N), "i8"))

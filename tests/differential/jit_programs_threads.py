@@ -9,7 +9,7 @@ import numpy as np
 
 from kerneltk import jit
 
-from .jit_programs_support import N, Table, bools, floats, ints, out, zeros
+from .jit_programs_support import N, Table, floats, ints, out, zeros
 
 TABLE = Table()
 ALL = 0xFFFF_FFFF
@@ -54,12 +54,6 @@ def lane_and_warp_size(y):
     i = jit.grid(1)
     y[0, i] = jit.laneid()
     y[1, i] = jit.warpsize
-
-
-@TABLE.program(out((8, 8), "i4"), grid=1, block=(8, 8))
-def lanes_of_a_block_of_two_dimensions(y):
-    i, j = jit.grid(2)
-    y[j, i] = jit.laneid()
 
 
 # -- shared memory and barriers -----------------------------------------------------------------
@@ -280,6 +274,19 @@ def threads_that_return_before_a_barrier(x, y):
     y[i] = kept[t // 2]
 
 
+@TABLE.program(ints(), ints((N, 3)), out((3, N), "i4"))
+def threads_that_return_in_a_loop(x, rows, y):
+    i = jit.grid(1)
+    t = jit.threadIdx.x
+    kept = jit.shared_memory(np.int32, 16)
+    kept[t] = x[i]
+    for k in range(3):
+        if rows[i, k] > 3:
+            return
+        jit.syncthreads()
+        y[k, i] = kept[15 - t] + k
+
+
 @TABLE.program(ints(), out(N, "i4"))
 def local_memory_across_barriers(x, y):
     i = jit.grid(1)
@@ -390,26 +397,6 @@ def shuffle_of_half_a_warp(x, y):
         y[t] = jit.shfl_down_sync(0xFFFF0000, x[t], 1)
 
 
-@TABLE.program(out((2, 32), "i8"), grid=1, block=32)
-def shuffles_of_python_numbers(y):
-    t = jit.threadIdx.x
-    y[0, t] = jit.shfl_sync(ALL, t * t, 3)
-    y[1, t] = jit.shfl_xor_sync(ALL, t * 0.5, 1)
-
-
-@TABLE.program(ints(32), out(32, "i4"), grid=1, block=32)
-def warp_scan_by_shuffles(x, y):
-    t = jit.laneid()
-    value = x[t]
-    step = 1
-    while step < 32:
-        before = jit.shfl_up_sync(ALL, value, step)
-        if t >= step:
-            value += before
-        step *= 2
-    y[t] = value
-
-
 @TABLE.program(ints(64), out((6, 64), "i8"), grid=1, block=64)
 def votes(x, y):
     t = jit.threadIdx.x
@@ -517,13 +504,6 @@ for _dtype in ("int32", "uint32", "int64", "uint64"):
     )(atomic_bits)
 
 
-@TABLE.program(ints(N, 0, 9), zeros(4, "i4"), out(N, "i4"))
-def atomic_sub_of_int32(x, total, before):
-    i = jit.grid(1)
-    jit.atomic_sub(total, i % 4, x[i])
-    before[i] = jit.atomic_sub(x, i, 2)
-
-
 @TABLE.program(ints(N, 0, 9, "u4"), ints(N, 0, 9, "u4"), out((3, N), "u4"))
 def atomic_inc_and_dec(x, z, before):
     i = jit.grid(1)
@@ -550,18 +530,6 @@ for _dtype in ("int32", "uint32", "int64", "uint64"):
     TABLE.program(ints(N, 0, 4, _dtype), out((2, N), _dtype), name=f"atomic_cas_of_{_dtype}")(
         atomic_swap_if
     )
-
-
-@TABLE.program(ints(N, 1, 9), np.ones(1, "i8"))
-def atomic_product_by_compare_and_swap(x, y):
-    i = jit.grid(1)
-    if i < 12:
-        seen = y[0]
-        while True:
-            old = jit.atomic_cas(y, 0, seen, seen * x[i])
-            if old == seen:
-                break
-            seen = old
 
 
 @TABLE.program(ints(N, 0, 3), ints(N, 0, 3), zeros((3, 4), "i4"))
@@ -609,14 +577,6 @@ for _dtype in ("int32", "uint32", "int64", "uint64"):
     )
 
 
-@TABLE.program(out((3, N), "i8"))
-def bits_counted_of_python_ints(y):
-    i = jit.grid(1)
-    y[0, i] = jit.popc(i * 77)
-    y[1, i] = jit.clz(i * 77)
-    y[2, i] = jit.ffs(i * 8)
-
-
 def fused(x, y):
     i = jit.grid(1)
     y[0, i] = jit.fma(x[i], x[i], -1)
@@ -627,31 +587,6 @@ TABLE.program((1 + np.arange(N) / 2**13).astype("f4"), out((2, N), "f4"), name="
     fused
 )
 TABLE.program(1 + np.arange(N) / 2**30, out((2, N), "f8"), name="fma_of_float64")(fused)
-
-
-@TABLE.program(floats(N, 0.1, 9), floats(N, 0.1, 9, "f8"), out((4, N), "f8"), tolerance=1e-6)
-def roots(x, z, y):
-    i = jit.grid(1)
-    y[0, i] = jit.rsqrt(x[i])
-    y[1, i] = jit.rsqrt(z[i])
-    y[2, i] = jit.cbrt(x[i])
-    y[3, i] = jit.cbrt(-z[i])
-
-
-@TABLE.program(ints(), bools(), out((2, N), "i4"))
-def selection(x, flags, y):
-    i = jit.grid(1)
-    y[0, i] = jit.selp(flags[i], x[i], -1)
-    y[1, i] = jit.selp(x[i] > 0, 1, 2)
-
-
-@TABLE.program(out(N, "i4"))
-def clocks(y):
-    i = jit.grid(1)
-    start = jit.clock64()
-    jit.nanosleep(1)
-    y[i] = jit.clock64() >= start
-    jit.clock()
 
 
 # -- groups and collectives ---------------------------------------------------------------------
@@ -669,16 +604,6 @@ def group_of_a_block(x, y):
     y[2, i] = block.group_index().x * 100 + block.thread_index().x
     y[3, i] = block.group_dim().x
     jit.cg.sync(block)
-
-
-@TABLE.program(out((3, 24), "i4"), grid=(2, 2), block=(3, 2))
-def ranks_in_groups(y):
-    block = jit.cg.this_thread_block()
-    grid = jit.cg.this_grid()
-    rank = grid.thread_rank()
-    y[0, rank] = block.thread_rank()
-    y[1, rank] = grid.size()
-    y[2, rank] = jit.blockIdx.x + 10 * jit.blockIdx.y
 
 
 @TABLE.program(ints(), out(N, "i4"), zeros(N, "i4"))
@@ -755,19 +680,6 @@ def block_reduce(x, y):
         y[2, b] = low
 
 
-@TABLE.program(ints(64), out((2, 2), "i4"), grid=2, block=32)
-def warp_reduce(x, y):
-    WarpReduce = jit.cub.WarpReduce[np.int32]
-    temp = jit.shared_memory(WarpReduce.TempStorage, 1)
-    value = x[jit.grid(1)]
-    total = WarpReduce(temp[0]).Sum(value)
-    jit.syncthreads()
-    high = WarpReduce(temp[0]).Reduce(value, jit.cub.Max())
-    if jit.laneid() == 0:
-        y[0, jit.blockIdx.x] = total
-        y[1, jit.blockIdx.x] = high
-
-
 @TABLE.program(ints(64), out((2, 64), "i4"), grid=2, block=32)
 def block_scan(x, y):
     i = jit.grid(1)
@@ -776,16 +688,6 @@ def block_scan(x, y):
     y[0, i] = BlockScan(temp[0]).InclusiveSum(x[i])
     jit.syncthreads()
     y[1, i] = BlockScan(temp[0]).ExclusiveSum(x[i])
-
-
-@TABLE.program(ints(64), out((2, 64), "i4"), grid=2, block=32)
-def warp_scan(x, y):
-    i = jit.grid(1)
-    WarpScan = jit.cub.WarpScan[np.int32]
-    temp = jit.shared_memory(WarpScan.TempStorage, 1)
-    y[0, i] = WarpScan(temp[0]).InclusiveSum(x[i])
-    jit.syncthreads()
-    y[1, i] = WarpScan(temp[0]).ExclusiveSum(x[i])
 
 
 Totals = jit.cub.BlockReduce[np.int32, 32]

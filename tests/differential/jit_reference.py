@@ -599,46 +599,34 @@ class Names(Common):
     def local_memory(self, dtype: Any, shape: Any) -> Any:
         return fresh(dtype, shape)
 
-    # Atomics return what was there before.
+    def __getattr__(self, name: str) -> Any:
+        """An atomic operation."""
+        return atomic(name.removeprefix("atomic_"))
 
-    def atomic_add(self, array: Any, index: Any, value: Any) -> Any:
-        return exchange(array, index, lambda old: old + value)
 
-    def atomic_sub(self, array: Any, index: Any, value: Any) -> Any:
-        return exchange(array, index, lambda old: old - value)
+# What atomic operations store, of what was there and their operands; they return the former.
+ATOMICS: dict[str, Callable[..., Any]] = {
+    "add": lambda old, value: old + value,
+    "sub": lambda old, value: old - value,
+    "exch": lambda _, value: value,
+    "min": lambda old, value: min(old, value),
+    "max": lambda old, value: max(old, value),
+    "nanmin": np.fmin,
+    "nanmax": np.fmax,
+    "inc": lambda old, value: 0 if old >= value else old + 1,
+    "dec": lambda old, value: value if old == 0 or old > value else old - 1,
+    "cas": lambda old, expected, value: value if old == expected else old,
+    "and": lambda old, value: old & value,
+    "or": lambda old, value: old | value,
+    "xor": lambda old, value: old ^ value,
+}
 
-    def atomic_exch(self, array: Any, index: Any, value: Any) -> Any:
-        return exchange(array, index, lambda _: value)
 
-    def atomic_min(self, array: Any, index: Any, value: Any) -> Any:
-        return exchange(array, index, lambda old: min(old, value))
-
-    def atomic_max(self, array: Any, index: Any, value: Any) -> Any:
-        return exchange(array, index, lambda old: max(old, value))
-
-    def atomic_inc(self, array: Any, index: Any, value: Any) -> Any:
-        return exchange(array, index, lambda old: 0 if old >= value else old + 1)
-
-    def atomic_dec(self, array: Any, index: Any, value: Any) -> Any:
-        return exchange(array, index, lambda old: value if old == 0 or old > value else old - 1)
-
-    def atomic_cas(self, array: Any, index: Any, expected: Any, value: Any) -> Any:
-        return exchange(array, index, lambda old: value if old == expected else old)
-
-    def atomic_nanmin(self, array: Any, index: Any, value: Any) -> Any:
-        return exchange(array, index, lambda old: np.fmin(old, value))
-
-    def atomic_nanmax(self, array: Any, index: Any, value: Any) -> Any:
-        return exchange(array, index, lambda old: np.fmax(old, value))
-
-    def atomic_and(self, array: Any, index: Any, value: Any) -> Any:
-        return exchange(array, index, lambda old: old & value)
-
-    def atomic_or(self, array: Any, index: Any, value: Any) -> Any:
-        return exchange(array, index, lambda old: old | value)
-
-    def atomic_xor(self, array: Any, index: Any, value: Any) -> Any:
-        return exchange(array, index, lambda old: old ^ value)
+def atomic(name: str) -> Callable[..., Any]:
+    change = ATOMICS[name]
+    return lambda array, index, *operands: exchange(
+        array, index, lambda old: change(old, *operands)
+    )
 
 
 def exchange(array: Any, index: Any, change: Callable[[Any], Any]) -> Any:
@@ -655,9 +643,11 @@ class NumbaNames(Common):
 
     def __init__(self, machine: Machine) -> None:
         super().__init__(machine)
-        self.shared = NumbaShared(machine)
-        self.local = NumbaLocal()
-        self.const = NumbaConstant()
+        self.shared = types.SimpleNamespace(
+            array=lambda shape, dtype: machine.memory(call_place(), dtype, shape or None)
+        )
+        self.local = types.SimpleNamespace(array=lambda shape, dtype: fresh(dtype, shape))
+        self.const = types.SimpleNamespace(array_like=lambda array: array)
         self.atomic = NumbaAtomics()
         self.cg = Groups(machine)
 
@@ -666,33 +656,9 @@ class NumbaNames(Common):
         return self._machine.current.lane
 
 
-class NumbaShared:
-    def __init__(self, machine: Machine) -> None:
-        self._machine = machine
-
-    def array(self, shape: Any, dtype: Any) -> Any:
-        return self._machine.memory(call_place(), dtype, None if shape == 0 else shape)
-
-
-class NumbaLocal:
-    def array(self, shape: Any, dtype: Any) -> Any:
-        return fresh(dtype, shape)
-
-
-class NumbaConstant:
-    def array_like(self, array: Any) -> Any:
-        return array
-
-
 class NumbaAtomics:
-    def __init__(self) -> None:
-        names = Names.__new__(Names)
-        self.add, self.sub = names.atomic_add, names.atomic_sub
-        self.min, self.max = names.atomic_min, names.atomic_max
-        self.nanmin, self.nanmax = names.atomic_nanmin, names.atomic_nanmax
-        self.inc, self.dec = names.atomic_inc, names.atomic_dec
-        self.exch, self.cas = names.atomic_exch, names.atomic_cas
-        self.and_, self.or_, self.xor = names.atomic_and, names.atomic_or, names.atomic_xor
+    def __getattr__(self, name: str) -> Any:
+        return atomic(name.rstrip("_"))
 
     def compare_and_swap(self, array: Any, expected: Any, value: Any) -> Any:
         return exchange(array, 0, lambda old: value if old == expected else old)
@@ -742,66 +708,27 @@ class Groups:
 
 class GridGroup:
     def __init__(self, machine: Machine) -> None:
-        self._machine = machine
-        at = machine.current
-        x, y, z = at.block_index
-        self._block = x + machine.grid[0] * (y + machine.grid[1] * z)
-
-    @property
-    def block_index(self) -> Triple:
-        return Triple(lambda: self._machine.current.block_index)
-
-    def is_valid(self) -> bool:
-        return True
-
-    def sync(self) -> None:
-        self._machine.wait("sync of the grid", "grid")
-
-    def thread_rank(self) -> int:
-        return self._block * math.prod(self._machine.block) + self._machine.current.rank
-
-    def block_rank(self) -> int:
-        return self._block
-
-    def num_threads(self) -> int:
-        return math.prod(self._machine.grid) * math.prod(self._machine.block)
-
-    size = num_threads
-
-    def num_blocks(self) -> int:
-        return math.prod(self._machine.grid)
-
-    def dim_blocks(self) -> Triple:
-        return Triple(lambda: self._machine.grid)
-
-    group_dim = dim_blocks
+        x, y, z = machine.current.block_index
+        block = x + machine.grid[0] * (y + machine.grid[1] * z)
+        threads, blocks = math.prod(machine.block), math.prod(machine.grid)
+        rank = block * threads + machine.current.rank
+        self.sync = lambda: machine.wait("sync of the grid", "grid")
+        self.is_valid = lambda: True
+        self.thread_rank, self.block_rank = lambda: rank, lambda: block
+        self.num_blocks = lambda: blocks
+        self.size = self.num_threads = lambda: threads * blocks
+        self.dim_blocks = self.group_dim = lambda: Triple(lambda: machine.grid)
+        self.block_index = Triple(lambda: machine.current.block_index)
 
 
 class BlockGroup:
     def __init__(self, machine: Machine) -> None:
-        self._machine = machine
-
-    def sync(self) -> None:
-        self._machine.wait("sync of the block", "block")
-
-    def thread_rank(self) -> int:
-        return self._machine.current.rank
-
-    def group_index(self) -> Triple:
-        return Triple(lambda: self._machine.current.block_index)
-
-    def thread_index(self) -> Triple:
-        return Triple(lambda: self._machine.current.index)
-
-    def dim_threads(self) -> Triple:
-        return Triple(lambda: self._machine.block)
-
-    group_dim = dim_threads
-
-    def num_threads(self) -> int:
-        return math.prod(self._machine.block)
-
-    size = num_threads
+        self.sync = lambda: machine.wait("sync of the block", "block")
+        self.thread_rank = lambda: machine.current.rank
+        self.group_index = lambda: Triple(lambda: machine.current.block_index)
+        self.thread_index = lambda: Triple(lambda: machine.current.index)
+        self.dim_threads = self.group_dim = lambda: Triple(lambda: machine.block)
+        self.size = self.num_threads = lambda: math.prod(machine.block)
 
 
 class TileGroup:
@@ -832,23 +759,11 @@ class TileGroup:
     def meta_group_size(self) -> int:
         return -(-math.prod(self._machine.block) // self._width)
 
-    def shfl(self, var: Any, src_rank: int) -> Any:
-        return self._warp.shfl_sync(self._mask, var, src_rank, self._width)
-
-    def shfl_up(self, var: Any, delta: int) -> Any:
-        return self._warp.shfl_up_sync(self._mask, var, delta, self._width)
-
-    def shfl_down(self, var: Any, delta: int) -> Any:
-        return self._warp.shfl_down_sync(self._mask, var, delta, self._width)
-
-    def shfl_xor(self, var: Any, lane_mask: int) -> Any:
-        return self._warp.shfl_xor_sync(self._mask, var, lane_mask, self._width)
-
-    def any(self, predicate: Any) -> Any:
-        return self._warp.any_sync(self._mask, predicate)
-
-    def all(self, predicate: Any) -> Any:
-        return self._warp.all_sync(self._mask, predicate)
+    def __getattr__(self, name: str) -> Any:
+        """A shuffle or a vote of the warp, for these of its lanes."""
+        of_warp = getattr(self._warp, f"{name}_sync")
+        width = {"width": self._width} if name.startswith("shfl") else {}
+        return lambda *operands: of_warp(self._mask, *operands, **width)
 
     def ballot(self, predicate: Any) -> int:
         first = self._machine.current.lane // self._width * self._width

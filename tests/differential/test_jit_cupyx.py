@@ -43,15 +43,6 @@ def test_copy_by_both_ways_to_launch(backend: Any) -> None:
     np.testing.assert_array_equal(backend.asnumpy(z), data)
 
 
-@pytest.mark.exhaustive
-def test_sizes_of_numpy_and_python(backend: Any) -> None:
-    x, y = backend.asarrays(np.arange(50.0), np.zeros(50))
-    for size in (np.uint32(10), np.int64(20), 30):
-        copy_elements((1,), (32,), (x, y, size))
-    np.testing.assert_array_equal(backend.asnumpy(y)[:30], np.arange(30))
-    np.testing.assert_array_equal(backend.asnumpy(y)[30:], 0)
-
-
 # -- functions that kernels call -----------------------------------------------------------------
 
 
@@ -202,50 +193,7 @@ def test_functions_of_cupy(backend: Any) -> None:
     np.testing.assert_allclose(backend.asnumpy(y), expected, rtol=1e-5, atol=1e-6)
 
 
-def made_with(factor: float, width: int) -> Any:
-    @jit.rawkernel()
-    def scale(x):
-        kept = jit.local_memory(np.float32, width)
-        i = jit.grid(1)
-        for k in range(width):
-            kept[k] = x[i] * k
-        x[i] = factor * kept[width - 1]
-
-    return scale
-
-
-@pytest.mark.exhaustive
-def test_values_from_around_the_kernel(backend: Any) -> None:
-    for factor, width in ((0.5, 3), (2.0, 5)):
-        x = backend.asarray(np.arange(32, dtype=np.float32))
-        made_with(factor, width)[1, 32](x)
-        expected = np.arange(32) * (width - 1) * factor
-        np.testing.assert_array_equal(backend.asnumpy(x), expected)
-
-
 # -- types ---------------------------------------------------------------------------------------
-
-
-@jit.rawkernel()
-def meet(a, b, out):
-    out[0] = (a[0] + b[0]).dtype.itemsize
-    out[1] = (a[0] * 2.5).dtype.itemsize
-
-
-@jit.rawkernel(mode="numpy")
-def meet_as_in_numpy(a, b, out):
-    out[0] = (a[0] + b[0]).dtype.itemsize
-    out[1] = (a[0] * np.float32(2.5)).dtype.itemsize
-
-
-@pytest.mark.exhaustive
-def test_dtypes_meet_as_in_c_or_as_in_numpy(backend: Any) -> None:
-    a, b, out = backend.asarrays(np.ones(1, np.int32), np.ones(1, np.float32), np.zeros(2, "i8"))
-    meet_as_in_numpy[1, 1](a, b, out)
-    np.testing.assert_array_equal(backend.asnumpy(out), [8, 8])  # float64
-    a, b, out = backend.asarrays(np.ones(1, np.float32), np.ones(1, np.int32), np.zeros(2, "i8"))
-    meet[1, 1](a, b, out)
-    np.testing.assert_array_equal(backend.asnumpy(out), [4, 4])  # float32
 
 
 # -- loops ---------------------------------------------------------------------------------------
@@ -283,102 +231,4 @@ def test_typed_ranges(backend: Any) -> None:
 # -- grids and warps -----------------------------------------------------------------------------
 
 
-@jit.rawkernel()
-def reverse_block(x):
-    kept = jit.shared_memory(np.int32, 64, alignment=16)
-    t = jit.threadIdx.x
-    kept[t] = x[t]
-    jit.syncthreads()
-    x[t] = kept[63 - t]
-
-
-def test_shared_memory_with_an_alignment(backend: Any) -> None:
-    x = backend.asarray(np.arange(64, dtype=np.int32))
-    reverse_block[1, 64](x)
-    np.testing.assert_array_equal(backend.asnumpy(x), np.arange(64)[::-1])
-
-
 # -- groups and collectives ----------------------------------------------------------------------
-
-
-@jit.rawkernel()
-def double_after_the_grid(x, y):
-    i = jit.grid(1)
-    x[i] = i + 1
-    g = jit.cg.this_grid()
-    g.sync()
-    y[i] = 2 * x[x.size - 1 - i]
-    jit.cg.sync(g)
-    x[i] = y[(i + 1) % y.size]
-
-
-def test_barrier_of_the_grid(backend: Any) -> None:
-    x, y = backend.asarrays(np.zeros(128), np.zeros(128))
-    double_after_the_grid[4, 32](x, y)
-    expected = 2 * np.arange(128, 0, -1)
-    np.testing.assert_array_equal(backend.asnumpy(y), expected)
-    np.testing.assert_array_equal(backend.asnumpy(x), np.roll(expected, -1))
-
-
-@jit.rawkernel()
-def through_shared_memory(x, y):
-    kept = jit.shared_memory(np.int32, 64, alignment=16)
-    block = jit.cg.this_thread_block()
-    start = block.group_index().x * block.size()
-    jit.cg.memcpy_async(block, kept, 0, x, start, 64 * 4, aligned_size=16)
-    jit.cg.wait(block)
-    y[start + block.thread_rank()] = kept[63 - block.thread_index().x]
-    block.sync()
-    jit.cg.memcpy_async(block, kept, 0, y, start, 64 * 4)
-    jit.cg.wait_prior(block, 0)
-    jit.cg.sync(block)
-    x[start + jit.threadIdx.x] = kept[jit.threadIdx.x] + 1
-
-
-def test_asynchronous_copies_of_a_block(backend: Any) -> None:
-    x, y = backend.asarrays(np.arange(128, dtype=np.int32), np.zeros(128, np.int32))
-    through_shared_memory[2, 64](x, y)
-    expected = np.arange(128).reshape(2, 64)[:, ::-1].ravel()
-    np.testing.assert_array_equal(backend.asnumpy(y), expected)
-    np.testing.assert_array_equal(backend.asnumpy(x), expected + 1)
-
-
-@jit.rawkernel()
-def block_collectives(x, sums, largest):
-    reduce = jit.cub.BlockReduce[np.float32, 128]
-    temp = jit.shared_memory(reduce.TempStorage, 1)
-    value = x[jit.grid(1)]
-    total = reduce(temp[0]).Sum(value)
-    jit.syncthreads()
-    most = reduce(temp[0]).Reduce(value, jit.cub.Max())
-    if jit.threadIdx.x == 0:
-        sums[jit.blockIdx.x] = total
-        largest[jit.blockIdx.x] = most
-
-
-@jit.rawkernel()
-def warp_collectives(x, sums, smallest):
-    reduce = jit.cub.WarpReduce[np.int32]
-    temp = jit.shared_memory(reduce.TempStorage, 4)
-    warp = jit.threadIdx.x // 32
-    value = x[jit.grid(1)]
-    total = reduce(temp[warp]).Sum(value)
-    jit.syncwarp()
-    least = reduce(temp[warp]).Reduce(value, jit.cub.Min())
-    if jit.laneid() == 0:
-        sums[warp] = total
-        smallest[warp] = least
-
-
-@pytest.mark.exhaustive
-def test_collectives_of_cub(backend: Any) -> None:
-    data = rng().random(256, np.float32)
-    x, sums, largest = backend.asarrays(data, np.zeros(2, np.float32), np.zeros(2, np.float32))
-    block_collectives[2, 128](x, sums, largest)
-    np.testing.assert_allclose(backend.asnumpy(sums), data.reshape(2, 128).sum(1), rtol=1e-5)
-    np.testing.assert_array_equal(backend.asnumpy(largest), data.reshape(2, 128).max(1))
-    whole = rng().integers(-99, 99, 128).astype(np.int32)
-    x, sums, least = backend.asarrays(whole, np.zeros(4, np.int32), np.zeros(4, np.int32))
-    warp_collectives[1, 128](x, sums, least)
-    np.testing.assert_array_equal(backend.asnumpy(sums), whole.reshape(4, 32).sum(1))
-    np.testing.assert_array_equal(backend.asnumpy(least), whole.reshape(4, 32).min(1))

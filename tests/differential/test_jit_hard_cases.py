@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import cmath
 import functools
 import math
 from typing import Any
@@ -28,72 +27,6 @@ def assert_as_in_python(function: Any, block: int, *arguments: Any) -> None:
     for a, b in zip(found, wanted, strict=True):
         if isinstance(a, np.ndarray):
             np.testing.assert_array_equal(a, b)
-
-
-def chain_stops_early(y: Any) -> None:
-    def note(k: int) -> int:
-        y[0] = y[0] * 10 + k
-        return k
-
-    if note(1) < note(2) < note(0) < note(9):
-        y[1] = 1
-    y[2] = note(1) < note(2) <= note(2) < note(3)
-    b = 5
-    y[3] = 1 < (b := b - 3) < b + 1 < 4
-
-
-def chain_guards_a_division(y: Any, d: int) -> None:
-    y[0] = 5 if 0 < d < 100 // d < 60 else 7
-
-
-def update_reads_first(y: Any) -> None:
-    def bump(k: int) -> int:
-        y[0] += k
-        return k
-
-    y[0] = 1
-    y[0] += bump(3)
-    y[1] += jit.atomic_add(y, 1, 5)
-    c = 3
-    y[c] += (c := 11)
-    y[4] = c
-
-
-def target_is_evaluated_last(y: Any) -> None:
-    c = 1
-    y[(c := c + 8)] = c
-    y[0] = c
-
-
-def view_before_its_bound_changes(x: Any, y: Any) -> None:
-    def total(values: Any, n: int) -> Any:
-        found = 0.0
-        for value in values:
-            found += value
-        return found + 1000 * n
-
-    k = 1
-    y[0] = total(x[k:], (k := 3))
-    y[1] = total(x[int(y[5]) :], int(jit.atomic_add(y, 5, 2)))
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize(
-    "function", [chain_stops_early, update_reads_first, target_is_evaluated_last]
-)
-def test_order_of_effects(function: Any) -> None:
-    assert_as_in_python(function, 1, np.zeros(16))
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("d", [0, 3])
-def test_chain_of_comparisons_guards(d: int) -> None:
-    assert_as_in_python(chain_guards_a_division, 1, np.zeros(1), d)
-
-
-@pytest.mark.exhaustive
-def test_view_is_made_before_its_bound_changes() -> None:
-    assert_as_in_python(view_before_its_bound_changes, 1, np.arange(1.0, 9), np.zeros(8))
 
 
 def tuple_is_made_before_its_loop(y: Any) -> None:
@@ -152,33 +85,6 @@ def integers_of_a_float(x: Any) -> Any:
     return int(np.rint(x)), round(x), int(np.trunc(x)), np.int32(x)
 
 
-def largest_and_least(x: Any, y: Any) -> None:
-    i = jit.grid(1)
-    v, k = x[i], np.uint64(i)
-    y[i, 0], y[i, 1], y[i, 2], y[i, 3] = max(v, k), max(k, v, 3), min(v, k), min(v, 7)
-
-
-@pytest.mark.exhaustive
-def test_extremes_of_uint64_and_python_int() -> None:
-    x = np.array([0, 2**63, 2**64 - 1, 5], np.uint64)
-    assert_as_in_python(largest_and_least, 4, x, np.zeros((4, 4)))
-
-
-def updates_packed_fields(r: Any) -> None:
-    for e in r:
-        e.count += 3
-        e.place[1] //= 2
-    r[1].count *= r[0].count
-    r["count"][2] -= 1
-
-
-@pytest.mark.exhaustive
-def test_fields_that_are_not_aligned() -> None:
-    r = np.zeros(3, PACKED)
-    r["place"] = 7
-    assert_as_in_python(updates_packed_fields, 1, r)
-
-
 def test_fields_of_copies_are_not_assigned_to() -> None:
     def change(p: Any) -> None:
         p.count = 3
@@ -205,38 +111,6 @@ def test_fields_of_copies_are_not_assigned_to() -> None:
             launch()
 
 
-def block_computes_from_a_variable_assigned_twice(y: Any, n: int) -> None:
-    t = jit.threadIdx.x
-    u = n
-    jit.syncthreads()
-    v = u % 3
-    y[t] += v
-    jit.syncthreads()
-    u = n + 1
-    y[t] += u + v
-
-
-def bound_that_changes_in_a_loop_that_is_left(x: Any, y: Any, n: int) -> None:
-    t = jit.threadIdx.x
-    u = n
-    v = 1
-    jit.syncthreads()
-    for k in range(1, u % 3, -1):
-        u = k
-        if v < 5:
-            break
-        v = x[k]
-    jit.syncthreads()
-    y[t] += u + v
-
-
-@pytest.mark.exhaustive
-def test_bounds_from_variables_assigned_twice() -> None:
-    assert_as_in_python(block_computes_from_a_variable_assigned_twice, 8, np.zeros(8), 5)
-    x = np.arange(8)
-    assert_as_in_python(bound_that_changes_in_a_loop_that_is_left, 8, x, np.zeros(8), 3)
-
-
 def test_the_smallest_int16_is_its_own_negative_also_when_it_is_widened(backend: Any) -> None:
     @jit.kernel
     def widened(x):
@@ -260,12 +134,6 @@ def unpacked(x: Any, rows: Any, y: Any) -> None:
     y[0], y[1] = second, first
     for a, b in rows:
         y[2] += a * b
-
-
-@pytest.mark.exhaustive
-def test_an_array_is_unpacked_to_as_many_names_as_it_has_items() -> None:
-    rows = np.array([[1.0, 2.0], [3.0, 4.0]])
-    assert_as_in_python(unpacked, 1, np.array([5.0, 6.0]), rows, np.zeros(3))
 
 
 @pytest.mark.parametrize("lengths", [(1, 2), (3, 2), (2, 1), (2, 3)])
@@ -325,15 +193,6 @@ def test_an_array_without_dimensions_is_not_unpacked() -> None:
         jit.rawkernel(without_dimensions)[1, 1](np.array(3.0), np.zeros(1))
 
 
-def annotated(x: list[int], y: nothing.that.exists) -> None:  # type: ignore[name-defined] # noqa: F821
-    a: print("never") = 1  # type: ignore[valid-type]
-    b: later = a + 0.5  # type: ignore[valid-type]
-    later = b + x[0]
-    c: x.dtype = 2  # type: ignore[name-defined]
-    d: 1 / 0 = c / 4  # type: ignore[valid-type]
-    y[0] = later + d
-
-
 def stepped(x, y):
     for _ in range(x[0], x[1], x[2]):
         y[0] += 1
@@ -363,31 +222,6 @@ def test_formats_are_those_of_python(backend: Any, capfd: Any) -> None:
     assert capfd.readouterr().out == expected
 
 
-def test_an_annotation_that_names_no_dtype_means_nothing(capfd: Any) -> None:
-    y = np.zeros(1)
-    jit.rawkernel(annotated)[1, 1](np.ones(1, np.float32), y)
-    assert y[0] == 3.0
-    assert capfd.readouterr().out == ""
-
-
-def close(x: Any, y: Any) -> None:
-    y[0] = math.isclose(x[0], 0.0, abs_tol=0.1)
-    y[1] = math.isclose(x[0], 0.1)
-    y[2] = cmath.isclose(x[0], 0.0, abs_tol=0.1)
-    y[3] = cmath.isclose(x[1], x[1] * 1.0)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("dtype", ["float32", "float16", "float64"])
-def test_tolerances_are_those_of_floats_of_64_bits(dtype: str) -> None:
-    """A float32 is 0.1 only as long as 0.1 is rounded too."""
-    x, found = np.array([0.1, 3], dtype), np.zeros(4, bool)
-    jit.rawkernel(close)[1, 1](x, found)
-    wanted = np.zeros(4, bool)
-    close(x, wanted)
-    assert (found == wanted).all()
-
-
 def test_memory_of_complex_numbers_is_aligned_as_is_asked() -> None:
     """On a CPU a complex number is aligned as its parts are."""
 
@@ -413,19 +247,6 @@ def test_numpys_integers_of_pythons_wrap_around(backend: Any) -> None:
         wanted = np.square(x) >= 0, np.square(x), np.negative(x) >= 0, np.negative(x)
     for got, want in zip(found, wanted, strict=True):
         np.testing.assert_array_equal(backend.asnumpy(got), want)
-
-
-def negated_bytes(x: Any, y: Any) -> None:
-    i = jit.grid(1)
-    y[i] = -jit.brev(x[i])
-
-
-@pytest.mark.exhaustive
-def test_the_least_byte_is_its_own_negative(backend: Any) -> None:
-    x, y = np.array([1, 2, 128, 255], np.uint8).view(np.int8), np.zeros(4, np.int16)
-    own = backend.asarray(y)
-    jit.rawkernel(mode="cuda")(negated_bytes)[1, 4](backend.asarray(x), own)
-    np.testing.assert_array_equal(backend.asnumpy(own), [-128, -64, -1, 1])
 
 
 def twice(function: Any) -> Any:

@@ -98,73 +98,6 @@ def test_cmath_at_every_kind_of_number(
     assert not wrong
 
 
-@jit.rawkernel
-def other_functions(z, w, r, y, sizes, is_true):
-    i = jit.grid(1)
-    if i < z.size:
-        y[0, i] = cmath.rect(z[i].real, z[i].imag)
-        y[1, i] = cmath.log(z[i], w[i])
-        y[2, i] = z[i] * w[i]
-        y[3, i] = z[i] / w[i]
-        y[4, i] = z[i] * z[i].imag
-        y[5, i] = cmath.sqrt(r[i])
-        y[6, i] = cmath.acos(r[i])
-        y[7, i] = cmath.log(-4) + cmath.sqrt(-4.0)
-        sizes[0, i], sizes[1, i] = cmath.polar(z[i])
-        sizes[2, i] = cmath.phase(z[i])
-        is_true[0, i] = cmath.isnan(z[i])
-        is_true[1, i] = cmath.isinf(z[i])
-        is_true[2, i] = cmath.isfinite(z[i])
-        is_true[3, i] = cmath.isclose(z[i], w[i])
-        is_true[4, i] = cmath.isclose(z[i], w[i], abs_tol=2.5)
-        is_true[5, i] = cmath.isclose(z[i], z[i] * (1 + 1e-12))
-
-
-@pytest.mark.exhaustive
-def test_the_rest_of_cmath_and_arithmetic(backend: Any) -> None:
-    parts = [0.0, -0.0, 1.0, -2.5, 1e300, math.inf, -math.inf, math.nan]
-    numbers = [complex(*pair) for pair in itertools.product(parts, parts)]
-    z = np.array(numbers)
-    w = np.array([numbers[(7 * k + 3) % len(numbers)] for k in range(z.size)])
-    y, sizes = np.zeros((8, z.size), complex), np.zeros((3, z.size))
-    r = np.array(parts * 8)
-    of = [backend.asarray(x) for x in (z, w, r, y, sizes, np.zeros((6, z.size), bool))]
-    other_functions[1, 64](*of)
-    y, sizes, is_true = (backend.asnumpy(x) for x in of[3:])
-
-    def computed(function: Any, *arguments: Any) -> complex:
-        """Return Python's value; where it has none, a number that equals nothing else."""
-        try:
-            return complex(function(*arguments))
-        except (ValueError, OverflowError, ZeroDivisionError):
-            return 77 + 77j
-
-    with np.errstate(all="ignore"):
-        wanted = [
-            [computed(cmath.rect, a.real, a.imag) for a in numbers],
-            [computed(cmath.log, a, complex(b)) for a, b in zip(numbers, w, strict=True)],
-            [complex(a * b) for a, b in zip(numbers, w, strict=True)],
-            [complex(a / b) for a, b in zip(z, w, strict=True)],
-            [complex(a * complex(a.imag)) for a in numbers],
-            [cmath.sqrt(x) for x in r.tolist()],
-            [cmath.acos(x) for x in r.tolist()],
-            [cmath.log(-4) + 2j] * z.size,
-        ]
-    for row, (found, expected) in enumerate(zip(y.tolist(), wanted, strict=True)):
-        for k, (a, b) in enumerate(zip(found, expected, strict=True)):
-            if b != 77 + 77j:
-                for pair in ((a.real, b.real), (a.imag, b.imag)):
-                    assert agree(*pair, True, 1e-14, 0.0), (row, z[k], w[k], a, b)
-    for k, (a, b) in enumerate(zip(numbers, w.tolist(), strict=True)):
-        assert agree(sizes[0, k], abs(a), True, 1e-15, 0)
-        assert agree(sizes[1, k], cmath.phase(a), True, 1e-15, 0)
-        assert agree(sizes[2, k], cmath.phase(a), True, 1e-15, 0)
-        close = [cmath.isclose(a, b), cmath.isclose(a, b, abs_tol=2.5)]
-        classes = [cmath.isnan(a), cmath.isinf(a), cmath.isfinite(a), *close]
-        assert is_true[:5, k].tolist() == classes, (a, b)
-        assert is_true[5, k] == (not cmath.isnan(a) and cmath.isfinite(a)), a
-
-
 # -- NumPy's functions of Python's numbers --------------------------------------------------------
 
 # m is the argument 3, w the argument 2.5: Python's.
@@ -278,40 +211,6 @@ def test_atomic_extremes_of_nan(backend: Any, dtype: str) -> None:
     assert np.isnan(backend.asnumpy(r)[0, 1])  # what the element held
 
 
-# -- operators with constants and at their limits --------------------------------------------------
-
-
-@jit.kernel
-def powers(x):  # type: ignore[no-untyped-def]
-    return x**2, x**3, x**4
-
-
-@pytest.mark.one_in(12)
-@pytest.mark.parametrize("dtype", ["int8", "uint32", "float16", "float32", "float64"])
-def test_powers_by_constants(backend: Any, dtype: str) -> None:
-    x = np.array([0, 1, 2, 3, 5, 7]).astype(dtype)
-    for found, n in zip(powers(backend.asarray(x)), (2, 3, 4), strict=True):
-        np.testing.assert_allclose(
-            backend.asnumpy(found), x**n, 1e-3 if dtype == "float16" else 1e-6
-        )
-
-
-@jit.kernel
-def shifts(x, bits):  # type: ignore[no-untyped-def]
-    return x << bits, x >> bits
-
-
-@pytest.mark.one_in(4)
-@pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "uint64"])
-def test_shifts_by_the_width_of_a_type(backend: Any, dtype: str) -> None:
-    limits, width = np.iinfo(dtype), 8 * np.dtype(dtype).itemsize
-    numbers = np.array([1, 3, limits.max, limits.min], dtype)
-    x, bits = np.meshgrid(numbers, np.array([0, 1, width - 1, width, width + 1], dtype))
-    found = shifts(*map(backend.asarray, (x, bits)))
-    for own, wanted in zip(found, (np.left_shift(x, bits), np.right_shift(x, bits)), strict=True):
-        np.testing.assert_array_equal(backend.asnumpy(own), wanted)
-
-
 # -- int64's neighbours ---------------------------------------------------------------------------
 
 
@@ -330,6 +229,3 @@ def test_the_functions_of_complex_numbers_compile_for_gpus() -> None:
     spec = kerneltk.ArraySpec.make
     z, rows = spec(np.complex64, (9,)), spec(np.complex64, (len(FUNCTIONS), 9))
     assert every_function.inspect(z, rows, target="compute_80")
-    numbers, reals = spec(complex, (9,)), spec(float, (9,))
-    rows = spec(complex, (8, 9)), spec(float, (3, 9)), spec(bool, (6, 9))
-    assert other_functions.inspect(numbers, numbers, reals, *rows, target="compute_80")

@@ -13,7 +13,7 @@ from .generator import generate
 from .numbers import Semantics
 from .running import compared, defined_program, outcome_of
 
-PROGRAMS = 10
+PROGRAMS = 16
 
 
 @pytest.mark.one_in(2)

@@ -183,7 +183,7 @@ def _digitize(x: Any, bins: Any, right: Any = False) -> Any:
 
 
 def _isin(element: Any, test_elements: Any, *, invert: Any = False) -> Any:
-    operands = [_array(element, test_elements), _array(test_elements, element)]
+    operands = [array_of(element, test_elements), array_of(test_elements, element)]
     return _called("isin", operands, operands[0].extents, invert=bool(invert))
 
 

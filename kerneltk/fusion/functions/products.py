@@ -432,19 +432,15 @@ def _histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None,
         count = operator.index(bins)
         kind = np.histogram_bin_edges(np.zeros(2, array.dtype), 1, ends).dtype
         extent = constant(count)
-        edges = called(trace, "histogram", operands, _lengths(count + 1), kind, bins=count, part=1,
+        edges = called("histogram", operands, _lengths(count + 1), kind, bins=count, part=1,
                        ends=ends)  # fmt: skip
     dtype = np.dtype(np.int64)
     if weights is not None:
         given = _ravel(as_array(trace, weights))
         _check_inner("histogram", array, array.extents[0], given.extents[0])
         operands.append(given)
-        kind = given.dtype
-    counts = called("histogram", operands, _lengths(count), kind, bins=count, part=0)
-    edge = np.histogram_bin_edges(np.zeros(2, array.dtype), 1).dtype
-    edges = called("histogram", operands[:1], _lengths(count + 1), edge, bins=count, part=1)
         dtype = given.dtype
-    counts: Any = called(trace, "histogram", operands, (extent,), dtype, bins=count, part=0,
+    counts: Any = called("histogram", operands, (extent,), dtype, bins=count, part=0,
                          ends=ends)  # fmt: skip
     if density:
         counts = np.true_divide(counts, np.diff(edges)) / np.sum(counts)

@@ -17,7 +17,7 @@ import numpy as np
 from kerneltk.cache.derived import Records
 from kerneltk.core.artifacts import Capabilities, TranslationUnit, described_backend
 from kerneltk.core.dtypes import UndescribedError, described_dtype
-from kerneltk.jit.ir.types import FLOAT32, VOID, Array, Number, Record, Type, Void
+from kerneltk.jit.ir.types import Array, Number, Record, Type, Void
 from kerneltk.jit.source.lookups import Descriptions, Lookups, are_current
 
 if TYPE_CHECKING:
@@ -153,37 +153,27 @@ class Analyses:
 class GridAnalysis(NamedTuple):
     """What a kernel on a grid was found to be, for arguments of some types.
 
-    `written` says of each argument whether it is written to, `passed` as what type it is passed.
-    `needs_grid` and `block` are as `passes.effects` has them.
+    `written` says of each argument whether it is written to, `lent` whether its records are passed
+    by their addresses. `needs_grid` and `block` are as `passes.effects` has them.
     """
 
     unit: TranslationUnit
     written: tuple[bool, ...]
+    lent: tuple[bool, ...]
     needs_grid: bool
     block: tuple[int, int, int] | None
-    passed: tuple[Type, ...]
 
-    def as_outcome(self, kinds: Sequence[Type]) -> Any:
-        """Return it as a record has it; None where it does not fit into one."""
-        passings = [
-            next((how for how, made in _PASSINGS.items() if made(kind) == passed), None)
-            for kind, passed in zip(kinds, self.passed, strict=True)
-        ]
+    def as_outcome(self) -> Any:
+        """Return it as a record has it."""
         unit = self.unit
-        if None in passings:
-            return None
         paths = [path for path, _ in unit.origins]
         head = unit.source, unit.entry, unit.name, unit.exports, unit.raw, paths
-        return *head, self.written, self.needs_grid, self.block, passings
+        return *head, self.written, self.lent, self.needs_grid, self.block
 
     @classmethod
-    def of_outcome(
-        cls, known: Known, kinds: Sequence[Type], backend: str, options: tuple[str, ...]
-    ) -> GridAnalysis:
+    def of_outcome(cls, known: Known, backend: str, options: tuple[str, ...]) -> GridAnalysis:
         """Read what `as_outcome` returned."""
-        source, entry, name, exports, raw, paths, written, needs_grid, block, passings = (
-            known.outcome
-        )
+        source, entry, name, exports, raw, paths, written, lent, needs_grid, block = known.outcome
         unit = TranslationUnit(
             backend,
             source,
@@ -194,20 +184,4 @@ class GridAnalysis(NamedTuple):
             exports=tuple((expression, symbol) for expression, symbol in exports),
             raw=raw,
         )
-        passed = tuple(_PASSINGS[how](kind) for how, kind in zip(passings, kinds, strict=True))
-        return cls(unit, tuple(written), needs_grid, tuple(block) if block else None, passed)
-
-
-def _referred(kind: Type) -> Type:
-    from kerneltk.jit.lowering.record_parameters import referred_type  # records alone need it
-
-    return referred_type(kind)
-
-
-# How a type became the one that an argument is passed as.
-_PASSINGS: dict[str, Any] = {
-    "as it is": lambda kind: kind,
-    "float32": lambda _: FLOAT32,
-    "nothing": lambda _: VOID,
-    "referred": _referred,
-}
+        return cls(unit, tuple(written), tuple(lent), needs_grid, tuple(block) if block else None)

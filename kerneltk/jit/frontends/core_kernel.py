@@ -296,19 +296,10 @@ class CoreKernel(ArrayFunction):
         if is_array(value):
             return tuple(value.shape)
         if value is None:
-            path = self._definition.paths[index]
-            raise ArgumentTypeError(
-                path.message(f"Parameter '{path.name}' of '{self.name}' was given None.", "")
-            )
+            raise self._definition.paths[index].refused("None")
         if self._cores[index] and isinstance(value, bool | int | float | complex | np.generic):
-            path = self._definition.paths[index]
-            raise ArgumentTypeError(
-                path.message(
-                    f"Parameter '{path.name}' of '{self.name}' is an array by its signature "
-                    f"'{self._signature.text}', and was given a number.",
-                    "",
-                )
-            )
+            hint = f"it is an array by the signature '{self._signature.text}'."
+            raise self._definition.paths[index].refused("a number", hint)
         return ()
 
     def _are_small(
@@ -593,9 +584,7 @@ class CoreKernel(ArrayFunction):
             owner, own = foreign_arrays.own_array(value)
             kind = type_of(own, np.ndarray if owner is None else owner.array_type, path)
         if role == "input" and isinstance(kind, Tuple):
-            raise ArgumentTypeError(
-                path.message(f"Parameter '{path.name}' of '{self.name}' was given a tuple.", "")
-            )
+            raise path.refused("a tuple")
         if role != "input":
             return Operand(role, (), kind, is_array(own))
         if not core:

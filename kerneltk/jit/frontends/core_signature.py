@@ -18,7 +18,10 @@ from kerneltk.errors import (
 Dimension = str | int
 Core = tuple[Dimension, ...]
 
-_CORE = re.compile(r"\s*\(([^()]*)\)\s*")
+# As NumPy's: cores in parentheses, of names and numbers.
+_DIMENSION = r"\s*(?:[^\W\d]\w*|[0-9]+)\s*"
+_CORE = rf"\s*\((?:{_DIMENSION}(?:,{_DIMENSION})*|\s*)\)\s*"
+_SIGNATURE = re.compile(rf"({_CORE}(?:,{_CORE})*)->({_CORE}(?:,{_CORE})*)")
 _HINT = "a signature is written as '(m,n),(n)->(m)' or '(n)->(),()'."
 
 
@@ -100,54 +103,16 @@ def parse_core_signature(text: object) -> CoreSignature:
             f"'signature' must be a str, not an object of type '{type(text).__name__}'.\n"
             f"  Hint: {_HINT}"
         )
-    if text.count("->") != 1:
-        raise _invalid(text, 0, len(text), "it has one '->'")
-    left, _, right = text.partition("->")
-    return CoreSignature(
-        re.sub(r"\s+", "", text), _cores(text, left, 0), _cores(text, right, len(left) + 2)
-    )
+    match = _SIGNATURE.fullmatch(text)
+    if match is None:
+        snippet = Snippet("signature", text, 0, max(len(text), 1))
+        sentence = "This is no signature of a vectorized function."
+        raise SignatureError(render_message(sentence, snippet, hint=_HINT))
+    return CoreSignature(re.sub(r"\s+", "", text), *map(_cores, match.groups()))
 
 
-def _invalid(text: str, begin: int, end: int, label: str) -> SignatureError:
-    return SignatureError(
-        render_message(
-            "This is no signature of a vectorized function.",
-            Snippet("signature", text, begin, max(end, begin + 1), label),
-            hint=_HINT,
-        )
-    )
-
-
-def _cores(text: str, part: str, offset: int) -> tuple[Core, ...]:
-    found: list[Core] = []
-    position = 0
-    while True:
-        match = _CORE.match(part, position)
-        if match is None:
-            raise _invalid(text, offset + position, offset + len(part), "cores are in parentheses")
-        found.append(_core(text, match[1], offset + match.start(1)))
-        position = match.end()
-        if position == len(part):
-            return tuple(found)
-        if part[position] != ",":
-            raise _invalid(text, offset + position, offset + len(part), "a comma was expected")
-        position += 1
-
-
-def _core(text: str, part: str, offset: int) -> Core:
-    if not part.strip():
-        return ()
-    found: list[Dimension] = []
-    begin = 0
-    for word in part.split(","):
-        name = word.strip()
-        if name.isdecimal() and name.isascii():
-            found.append(int(name))
-        elif name.isidentifier():
-            found.append(name)
-        else:
-            raise _invalid(
-                text, offset + begin, offset + begin + len(word), "a name or a number was expected"
-            )
-        begin += len(word) + 1
-    return tuple(found)
+def _cores(part: str) -> tuple[Core, ...]:
+    """Return the dimensions of each core of a part that the grammar has."""
+    cores = re.findall(r"\(([^)]*)\)", part)
+    words = [[word.strip() for word in core.split(",") if word.strip()] for core in cores]
+    return tuple(tuple(int(w) if w.isdecimal() else w for w in core) for core in words)

@@ -246,7 +246,7 @@ class ElementKernel(Called, ArrayFunction, OfElements):
                 self._check_index(ndim, max(map(_ndim, (*by_element, *outputs))))
         else:
             shape = self._free_shape(args, options)
-            self._check_index(ndim, len(shape))
+            self._check_index(ndim, len(shape), has_results=bool(dtypes))
             if not dtypes:
                 return typed.arrays(*given, **options, size=math.prod(shape))
             outputs = self._allocated(args, shape, dtypes, options.get("backend"))
@@ -287,7 +287,7 @@ class ElementKernel(Called, ArrayFunction, OfElements):
                 self._check_index(ndim, max(map(_ndim, (*by_element, *outputs))))
         else:
             shape = self._free_shape(args, {})
-            self._check_index(ndim, len(shape))
+            self._check_index(ndim, len(shape), has_results=bool(dtypes))
             outputs = [ArraySpec.dense(dtype, shape) for dtype in dtypes]
         names = self._definition.parameters
         written = frozenset(names[k] for k in written_arguments(typed, args))
@@ -296,7 +296,12 @@ class ElementKernel(Called, ArrayFunction, OfElements):
         found = typed.describe_call([*(arg for arg in args if arg is not None), *outputs])
         return replace(found, written=written)
 
-    def _check_index(self, ndim: int, found: int) -> None:
+    def _check_index(self, ndim: int, found: int, *, has_results: bool = True) -> None:
+        if ndim > 1 and not has_results:  # the loop has a size alone
+            raise ArgumentValueError(
+                f"Kernel '{self.name}' asks for 'jit.index({ndim})', returns nothing, and takes no "
+                "array by element.\n  Hint: return a value, or divide 'jit.index(1)'."
+            )
         if ndim > 1 and found != ndim:
             raise ArgumentValueError(
                 f"Kernel '{self.name}' asks for 'jit.index({ndim})', and its results have {found} "
@@ -418,33 +423,19 @@ class ElementKernel(Called, ArrayFunction, OfElements):
     def _type_of(self, value: Any, index: int) -> Type:
         path = self._definition.paths[index]
         if isinstance(value, tuple | list):
-            raise ArgumentTypeError(
-                path.message(
-                    f"Parameter '{path.name}' of kernel '{self.name}' was given a "
-                    f"{'list' if isinstance(value, list) else 'tuple'}.",
-                    f"pass an array, 'np.array({path.name})'; '@jit.rawkernel' takes tuples.",
-                )
-            )
+            hint = f"pass an array, 'np.array({path.name})'; '@jit.rawkernel' takes tuples."
+            raise path.refused("a list" if isinstance(value, list) else "a tuple", hint)
         owner, own = foreign_arrays.own_array(value)
         array_type = owner.array_type if owner is not None else np.ndarray
         kind = type_of(own, array_type, path)
         if isinstance(kind, Array) and not self._is_raw[index]:
             return kind.element
         if isinstance(kind, Record) and isinstance(own, np.void):
-            raise ArgumentTypeError(
-                path.message(
-                    f"Parameter '{path.name}' of kernel '{self.name}' was given a single record.",
-                    "pass an array of one, 'x[:1]', or its fields; '@jit.rawkernel' takes records.",
-                )
-            )
+            hint = "pass an array of one, 'x[:1]', or its fields; '@jit.rawkernel' takes records."
+            raise path.refused("a single record", hint)
         if isinstance(kind, Tuple):  # an instance of a dataclass
-            raise ArgumentTypeError(
-                path.message(
-                    f"Parameter '{path.name}' of kernel '{self.name}' was given an object with "
-                    "fields.",
-                    "pass the fields one by one; '@jit.rawkernel' takes such objects.",
-                )
-            )
+            hint = "pass the fields one by one; '@jit.rawkernel' takes such objects."
+            raise path.refused("an object with fields", hint)
         return kind
 
     # -- what was made -------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from kerneltk.errors import (
     render_message,
 )
 from kerneltk.interop.streams import stream_handle, stream_in_brackets
-from kerneltk.jit.ir.types import VOID, Type, Void
+from kerneltk.jit.ir.types import Type, Void, referred_type, value_type
 from kerneltk.jit.launch.launcher import (
     Adapt,
     Arguments,
@@ -162,7 +162,6 @@ class Definition:
             The function's source does not fit.
         """
         from kerneltk.jit.lowering.program import lower_program
-        from kerneltk.jit.lowering.record_parameters import referred_type
 
         run_time: list[tuple[str, Type, ir.Span]] = []
         static: dict[str, Any] = {}
@@ -473,9 +472,7 @@ class JitKernel(Decorated):
         limits = backend.limits(function)
         if self._definition.launch_bounds:
             limits = replace(limits, threads=min(limits.threads, self._definition.launch_bounds[0]))
-        return CompiledKernel(
-            function, limits, found.written, mode, found.block, found.passed, unit
-        )
+        return CompiledKernel(function, limits, found.written, found.lent, mode, found.block, unit)
 
     @cached_property
     def _analyses(self) -> Analyses:
@@ -493,7 +490,7 @@ class JitKernel(Decorated):
         known = self._analyses.find(case)
         if known is not None:
             options = self._definition.all_options(capabilities)
-            return GridAnalysis.of_outcome(known, types, capabilities.name, options)
+            return GridAnalysis.of_outcome(known, capabilities.name, options)
 
         from kerneltk.jit.compile import PassContext
         from kerneltk.jit.passes.effects import needs_grid, required_block, written_parameters
@@ -509,12 +506,12 @@ class JitKernel(Decorated):
         found = GridAnalysis(
             unit,
             tuple(p is not None and p.name in stored for p in parameters),
+            tuple(p is not None and value_type(p.type) != p.type for p in parameters),
             needs_grid(lowered),
             required_block(lowered),
-            tuple(VOID if p is None else p.type for p in parameters),
         )
         paths = [path for path, _ in unit.origins]
-        self._analyses.keep(case, lookups, found.as_outcome(types), paths)
+        self._analyses.keep(case, lookups, found.as_outcome(), paths)
         return found
 
     # -- what was made -------------------------------------------------------------------------

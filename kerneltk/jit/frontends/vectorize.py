@@ -8,6 +8,7 @@ import functools
 import inspect
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -91,25 +92,10 @@ class Vectorized(OfElements):
 
     # Kernels are made by them: what is set later would be for some calls alone.
 
-    @property
-    def otypes(self) -> DTypes | None:
-        """The results' dtypes, if they are given."""
-        return self._otypes
-
-    @property
-    def excluded(self) -> frozenset[int | str]:
-        """What is passed whole."""
-        return self._excluded
-
-    @property
-    def cache(self) -> bool:
-        """As it was given."""
-        return self._cache
-
-    @property
-    def signature(self) -> str | None:
-        """The signature, if one is given."""
-        return self._signature
+    otypes = property(attrgetter("_otypes"), doc="The results' dtypes, if they are given.")
+    excluded = property(attrgetter("_excluded"), doc="What is passed whole.")
+    cache = property(attrgetter("_cache"), doc="As it was given.")
+    signature = property(attrgetter("_signature"), doc="The signature, if one is given.")
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Call the function for every element, or for every core.

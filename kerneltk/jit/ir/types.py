@@ -209,6 +209,15 @@ def value_type(kind: Type) -> Type:
     return kind
 
 
+def referred_type(kind: Type) -> Type:
+    """Return the type of an argument as a kernel is lowered with it: of records, references."""
+    if isinstance(kind, Record):
+        return Reference(kind, 0)
+    if isinstance(kind, Tuple):
+        return replace(kind, items=tuple(map(referred_type, kind.items)))
+    return kind
+
+
 @lru_cache(maxsize=1024)
 def alignment_of(dtype: np.dtype[Any], backend: Capabilities) -> int:
     """Return at multiples of what (bytes) a backend's code finds elements of `dtype`, records

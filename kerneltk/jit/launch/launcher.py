@@ -26,7 +26,7 @@ from kerneltk.jit.ir.types import (
     Type,
     alignment_of,
     fits_32bit,
-    value_type,
+    referred_type,
 )
 from kerneltk.jit.launch.marshalling import (
     ArgumentPath,
@@ -199,12 +199,11 @@ class CompiledKernel(NamedTuple):
     limits : GridLimits
     written : tuple of bool
         One an argument: whether the kernel writes to the array, or to one inside the structure.
+    lent : tuple of bool
+        One an argument: whether its records are passed by their addresses.
     mode : LaunchMode
     block : tuple of int or None
         The shape that blocks must have; None if they may have any.
-    passed : tuple of Type
-        One an argument: the types as which they are passed; empty if those are their own. Of a
-        Python float it may be float32.
     unit : TranslationUnit, optional
         Its source.
     """
@@ -212,9 +211,9 @@ class CompiledKernel(NamedTuple):
     function: Function
     limits: GridLimits
     written: tuple[bool, ...]
+    lent: tuple[bool, ...]
     mode: LaunchMode
     block: tuple[int, int, int] | None = None
-    passed: tuple[Type, ...] = ()
     unit: TranslationUnit | None = None
 
     def is_written(self, way: tuple[Any, ...]) -> bool:
@@ -227,11 +226,9 @@ class _Launches(GridLaunches):
 
     def __init__(self, name: str, kernel: CompiledKernel, arguments: Arguments) -> None:
         self.types, self.kernel, self._paths = arguments.types, kernel, arguments.paths
-        backend, types = arguments.backend, arguments.types
-        passed = kernel.passed or types
-        self._lent = tuple(value_type(kind) != kind for kind in passed)
-        pairs = zip(passed, types, strict=True)
-        self._narrowed = tuple(isinstance(a, Number) and a != b for a, b in pairs)
+        backend = arguments.backend
+        pairs = zip(self.types, kernel.lent, strict=True)
+        passed = tuple(referred_type(kind) if lent else kind for kind, lent in pairs)
         offsets, layout = members_of(passed, backend.capabilities)
         present = [offset for offset in offsets if offset is not None]
         call = backend.grid_call(kernel.mode, name)
@@ -254,7 +251,7 @@ class _Launches(GridLaunches):
 
     def is_lent(self, leaf: Leaf) -> bool:
         """Whether a leaf is a record whose address is passed."""
-        return isinstance(leaf.type, Record) and self._lent[leaf.argument]
+        return isinstance(leaf.type, Record) and self.kernel.lent[leaf.argument]
 
     def argument(self, form: Form, leaves: Iterator[Leaf]) -> Argument | Structure:
         """How an argument is launched with; its leaves are taken."""
@@ -262,14 +259,11 @@ class _Launches(GridLaunches):
             items = tuple(self.argument(item, leaves) for item in form.items)
             return Structure(form.type, form.fields, items)
         leaf = next(leaves)
-        written, narrowed = self.kernel.written[leaf.argument], self._narrowed[leaf.argument]
-        extents = len(self._numbers(leaf))
+        written, extents = self.kernel.written[leaf.argument], len(self._numbers(leaf))
         if isinstance(leaf.type, Array):
             return Argument(form, "address", written, extents, ("memory",))
         if self.is_lent(leaf):
             return Argument(form, "lent", written, extents)
-        if narrowed:
-            return Argument(form, "float32")
         dtype = leaf.type.dtype if isinstance(leaf.type, Number) and not leaf.type.weak else None
         marshal, convert = marshal_as(form, dtype)
         return Argument(form, marshal, convert=convert)

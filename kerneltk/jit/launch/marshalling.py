@@ -64,6 +64,10 @@ class ArgumentPath(NamedTuple):
         """What a sentence begins with."""
         return f"Parameter '{self.name}' of kernel '{self.kernel}'"
 
+    def refused(self, what: str, hint: str = "") -> ArgumentTypeError:
+        """Return the error for an argument that a parameter does not take."""
+        return ArgumentTypeError(self.message(f"{self.subject} was given {what}.", hint))
+
     def at(self, *path: int | str) -> ArgumentPath:
         """Return a path inside: indices and names of fields lead to it."""
         steps = (f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)

@@ -10,20 +10,11 @@ from dataclasses import replace
 from typing import Any
 
 from kerneltk.jit import ir
-from kerneltk.jit.ir.types import Record, Reference, Tuple, Type, Void, value_type
+from kerneltk.jit.ir.types import Reference, Tuple, Type, Void, value_type
 from kerneltk.jit.lowering.context import identifier
 from kerneltk.jit.lowering.values.references import ADDRESS
 from kerneltk.jit.passes.effects import written_parameters
 from kerneltk.jit.passes.uniformity import assignments
-
-
-def referred_type(kind: Type) -> Type:
-    """Return the type of an argument as a kernel is lowered with it: of records, references."""
-    if isinstance(kind, Record):
-        return Reference(kind, 0)
-    if isinstance(kind, Tuple):
-        return replace(kind, items=tuple(map(referred_type, kind.items)))
-    return kind
 
 
 def pass_by_value(program: ir.Program) -> ir.Program:

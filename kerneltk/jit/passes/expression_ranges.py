@@ -198,19 +198,6 @@ def _assume_logical(node: ir.Logical, truth: bool, env: Environment) -> Environm
     return here if truth is goes_on else decided
 
 
-def _assume_cast(node: ir.Cast, truth: bool, env: Environment) -> Environment | None:
-    kind: Any = node.operand.type
-    if node.type.dtype.kind != "b":
-        return env
-    if kind.dtype.kind == "b":
-        return assume(node.operand, truth, env)
-    if kind.dtype.kind not in "iu":
-        return env
-    if not truth:
-        return _refine(node.operand, 0, 0, env)
-    return _refine(node.operand, *without(interval_of(node.operand, env), 0), env)
-
-
 NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
 
@@ -287,6 +274,5 @@ _ASSUMPTIONS: dict[type, Callable[[Any, bool, Environment], Environment | None]]
     ir.Literal_: lambda node, truth, env: env if bool(node.value) is truth else None,
     ir.Not: lambda node, truth, env: assume(node.operand, not truth, env),
     ir.Logical: _assume_logical,
-    ir.Cast: _assume_cast,
     ir.Compare: _assume_compare,
 }

@@ -80,45 +80,24 @@ def text_of(function: types.FunctionType) -> tuple[str, str]:
 # -- the function ---------------------------------------------------------------------------------
 
 
-def words_for(value: object) -> tuple[str, str]:
+def words_for(value: Any) -> tuple[str, str]:
     """Description of, and hint for, an object that is no Python function."""
-    return _why_refused(value) or _about_object(value)
-
-
-def _about_object(value: object) -> tuple[str, str]:
-    kind = type(value)
-    hint = "decorate a function"
-    if isinstance(getattr(kind, "__call__", None), types.FunctionType):  # noqa: B004
-        hint += f"; '{kind.__name__}.__call__' is one"
-    return f"an object of class '{kind.__name__}'", hint
-
-
-def _why_refused(function: object) -> tuple[str, str] | None:
-    """Return the description and the hint for known kinds of objects that are no functions."""
-    if isinstance(function, functools.partial | functools.partialmethod):
-        return (
-            f"a functools.{type(function).__name__}",
-            "decorate the function itself; take the values that are bound from around it",
-        )
-    if isinstance(function, type):
-        return (
-            f"the class '{function.__qualname__}'",
-            "decorate a function, or one of the class's methods",
-        )
-    if isinstance(function, types.MethodType):
-        name = getattr(function.__func__, "__qualname__", function.__func__)
-        return (
-            f"'{name}' bound to an object",
-            "take the method from its class; its first argument is passed as the others are",
-        )
-    if isinstance(function, classmethod):
-        return (f"the class method '{function.__name__}'", "make it a staticmethod")
-    if isinstance(function, _NATIVE):
-        return (
-            f"'{function.__name__}', which is not written in Python",
-            "call it from a Python function",
-        )
-    return None
+    name = getattr(value, "__name__", "")
+    if isinstance(value, functools.partial | functools.partialmethod):
+        hint = "decorate the function itself; take the values that are bound from around it"
+        return f"a functools.{type(value).__name__}", hint
+    if isinstance(value, type):
+        hint = "decorate a function, or one of the class's methods"
+        return f"the class '{value.__qualname__}'", hint
+    if isinstance(value, types.MethodType):
+        hint = "take the method from its class; its first argument is passed as the others are"
+        function = getattr(value.__func__, "__qualname__", value.__func__)
+        return f"'{function}' bound to an object", hint
+    if isinstance(value, classmethod):
+        return f"the class method '{name}'", "make it a staticmethod"
+    if isinstance(value, _NATIVE):
+        return f"'{name}', which is not written in Python", "call it from a Python function"
+    return f"an object of class '{type(value).__name__}'", "decorate a function"
 
 
 _NATIVE = (
@@ -509,7 +488,6 @@ def _called(function: types.FunctionType) -> str:
 
 def _no_text(function: types.FunctionType, path: str) -> SourceError:
     hint = "a kernel is made from its Python text: keep the .py file beside what is compiled"
-    cause: Exception | None = None
     if path == "<stdin>":
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
         reason = f"Python {version} does not keep what it reads from standard input"
@@ -519,25 +497,10 @@ def _no_text(function: types.FunctionType, path: str) -> SourceError:
     elif path.startswith("<"):
         reason = f"no source is known by the name '{path}'"
         hint = _REGISTER
-    elif not os.path.exists(path):
-        reason = f"there is no file '{path}'"
     else:
-        reason, cause = _why_unreadable(path)
-        hint = "a kernel is made from its Python text: make the file readable"
+        reason = f"there is no file '{path}' that can be read"
     sentence = f"The text of {_called(function)} cannot be had: {reason}."
-    error = SourceError(render_message(sentence, hint=hint))
-    error.__cause__ = cause
-    return error
-
-
-def _why_unreadable(path: str) -> tuple[str, Exception | None]:
-    try:
-        with tokenize.open(path) as file:
-            file.read()
-    except (OSError, UnicodeDecodeError, SyntaxError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        return f"'{path}' cannot be read ({reason})", error
-    return f"'{path}' could not be read a moment ago", None
+    return SourceError(render_message(sentence, hint=hint))
 
 
 def _another_text(function: types.FunctionType, path: str, text: str) -> SourceError:

@@ -15,6 +15,8 @@ import pytest
 from kerneltk import jit
 from kerneltk.errors import UnsupportedError
 from kerneltk.jit import cg, cub, cuda
+from kerneltk.jit.intrinsics.execution import threads, warp
+from kerneltk.jit.intrinsics.numbers import bits
 
 
 def given_out() -> dict[str, Any]:
@@ -48,19 +50,10 @@ def test_pickles_and_copies_are_the_object_itself() -> None:
         assert copy.deepcopy(value) is value, name
 
 
-def test_a_kernel_of_copies_is_the_same_kernel() -> None:
-    array, warpsize = copy.deepcopy(cuda.shared.array), copy.deepcopy(cuda.warpsize)
-
-    @jit.rawkernel
-    def kernel(x: Any) -> None:
-        shared = array(32, np.int64)
-        shared[jit.threadIdx.x] = warpsize
-        jit.syncthreads()
-        x[jit.threadIdx.x] = shared[31 - jit.threadIdx.x]
-
-    x = np.zeros(32, np.int64)
-    kernel[1, 32](x)
-    assert (x == 32).all()
+def test_names_of_numba_are_the_same_objects() -> None:
+    """Programs of the one spelling show what the other means."""
+    for name in (*warp.INTRINSICS, *bits.INTRINSICS, *threads.INTRINSICS):
+        assert name == "laneid" or getattr(cuda, name) is getattr(jit, name)
 
 
 def test_messages_name_them_as_users_do() -> None:

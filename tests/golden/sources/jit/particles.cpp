@@ -18,7 +18,7 @@ struct __attribute__((packed)) _kt_struct_18fefcb88368 { float mass; _kt_struct_
 static_assert(sizeof(_kt_struct_18fefcb88368) == 22, "as in NumPy");
 #endif
 
-static inline __attribute__((always_inline)) void particles(kerneltk::jit::array<_kt_struct_18fefcb88368, 1> p, float dt) {
+static inline __attribute__((always_inline)) void particles(kerneltk::jit::array<_kt_struct_18fefcb88368, 1> p, double dt) {
     KERNELTK_BLOCK_BEGIN
     // i = jit.grid(1)
 #line 2 "kernel.py"
@@ -35,7 +35,7 @@ static inline __attribute__((always_inline)) void particles(kerneltk::jit::array
 #line 6 "kernel.py"
             {
                 double place = p[t].at.x;
-                p[t].at.x = place + (double)(dt * (float)p[t].mass);
+                p[t].at.x = place + (double)((float)dt * (float)p[t].mass);
             }
         }
         // it["at"]["y"] -= 1

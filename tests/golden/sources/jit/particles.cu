@@ -15,7 +15,7 @@ struct __attribute__((packed)) _kt_struct_18fefcb88368 { float mass; _kt_struct_
 static_assert(sizeof(_kt_struct_18fefcb88368) == 22, "as in NumPy");
 #endif
 
-extern "C" __global__ void particles(kerneltk::jit::array<_kt_struct_18fefcb88368, 1> p, float dt) {
+extern "C" __global__ void particles(kerneltk::jit::array<_kt_struct_18fefcb88368, 1> p, double dt) {
     // i = jit.grid(1)
 #line 2 "kernel.py"
     const long long i = ((long long)blockIdx.x * blockDim.x + threadIdx.x);
@@ -32,7 +32,7 @@ extern "C" __global__ void particles(kerneltk::jit::array<_kt_struct_18fefcb8836
 #line 6 "kernel.py"
             {
                 double place = p[t].at.x;
-                p[t].at.x = place + (double)(dt * (float)p[t].mass);
+                p[t].at.x = place + (double)((float)dt * (float)p[t].mass);
             }
         }
         // it["at"]["y"] -= 1

@@ -3,7 +3,7 @@
 #include <kerneltk/host_block.hpp>
 #include <kerneltk/jit_array.hpp>
 
-static inline __attribute__((always_inline)) void saxpy(kerneltk::jit::array<float, 1> x, float a, kerneltk::jit::array<float, 1> y) {
+static inline __attribute__((always_inline)) void saxpy(kerneltk::jit::array<float, 1> x, double a, kerneltk::jit::array<float, 1> y) {
     KERNELTK_BLOCK_BEGIN
     // i = jit.grid(1)
 #line 2 "kernel.py"
@@ -12,7 +12,7 @@ static inline __attribute__((always_inline)) void saxpy(kerneltk::jit::array<flo
         const long long i = ((long long)blockIdx.x * blockDim.x + threadIdx.x);
         // y[i] = a * x[i] + y[i]
 #line 4 "kernel.py"
-        y[i] = a * x[i] + y[i];
+        y[i] = (float)a * x[i] + y[i];
     KERNELTK_THREADS_END
 }
 

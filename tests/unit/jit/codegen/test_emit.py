@@ -11,8 +11,8 @@ import pytest
 
 from kerneltk import jit
 from kerneltk.jit import ir
-from kerneltk.jit.codegen.emit import Emitter, is_empty, literal
-from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, VOID, Array, Record, Tuple, Type, number
+from kerneltk.jit.codegen.emit import Emitter, literal
+from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, VOID, Array, Tuple, number
 
 BFLOAT16 = number(ml_dtypes.bfloat16)
 
@@ -64,24 +64,6 @@ def emitter(*functions: ir.Function) -> Emitter:
     return Emitter(ir.Program(functions))
 
 
-@pytest.mark.parametrize(
-    ("kind", "text"),
-    [
-        (number("uint8"), "unsigned char"),
-        (PY_INT, "long long"),
-        (Array(number("float32"), 2), "kerneltk::jit::array<float, 2>"),
-        (Array(number("float32"), 1, "strided"), "kerneltk::jit::strided<float, 1>"),
-        (Array(number("float32"), 0, "strided"), "kerneltk::jit::array<float, 0>"),
-        (Array(PY_INT, 1, writable=False), "kerneltk::jit::array<const long long, 1>"),
-        (Array(PY_FLOAT, 1, packed=True), "kerneltk::jit::array<kerneltk::jit::packed<double>, 1>"),
-        (VOID, "void"),
-        (Tuple((PY_INT, PY_FLOAT)), "_kt_tuple0"),
-    ],
-)
-def test_types(kind: Type, text: str) -> None:
-    assert emitter().ctype(kind) == text
-
-
 def test_structures_have_a_declaration_each() -> None:
     made = emitter()
     pair = Tuple((PY_INT, Tuple((BOOL, VOID))), ("left", "int"), Pair)
@@ -94,14 +76,6 @@ def test_structures_have_a_declaration_each() -> None:
     assert made.item_names(pair) == ["left", "item1"]
     with pytest.raises(AssertionError):
         made.ctype(Array(PY_INT, 1, "fixed", (3,), "local"))
-
-
-def test_what_has_no_bytes() -> None:
-    assert is_empty(VOID)
-    assert is_empty(Tuple(()))
-    assert is_empty(Tuple((VOID, Tuple((VOID,)))))
-    assert not is_empty(Tuple((VOID, BOOL)))
-    assert not is_empty(Record(np.dtype([("a", "i4")])))
 
 
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])

@@ -25,27 +25,6 @@ def sums() -> Any:
     return vectorize(total, signature="(n),()->()")
 
 
-def kernel_of(vectorized: Any) -> Any:
-    (kernel,) = vectorized._kernels.values()
-    return kernel
-
-
-def shortcuts_of(vectorized: Any) -> int:
-    return sum(map(len, kernel_of(vectorized)._launchers.values()))
-
-
-@pytest.mark.exhaustive
-def test_shortcuts_are_of_shapes_and_strides(sums: Any) -> None:
-    scale = np.ones(4)
-    for x in (X, X[::-1], X[:2], X[:, ::2], X.astype("f4")):
-        for _ in range(2):
-            np.testing.assert_array_equal(sums(x, scale[: len(x)]), x.sum(-1))
-    # The first call of all finds which kernel repeated calls go to.
-    assert shortcuts_of(sums) == 5
-    np.testing.assert_array_equal(sums(X, 2.0), 2 * X.sum(-1))  # of numbers there is none
-    assert shortcuts_of(sums) == 5
-
-
 def test_addresses_are_asked_each_time(sums: Any) -> None:
     odd = np.zeros(X.nbytes + 8, np.uint8)[1 : 1 + X.nbytes].view(np.float64).reshape(X.shape)
     odd[...] = X

@@ -9,23 +9,6 @@ from kerneltk.jit.frontends.core_signature import parse_core_signature
 
 
 @pytest.mark.parametrize(
-    ("text", "inputs", "outputs"),
-    [
-        ("()->()", [()], [()]),
-        ("(n)->()", [("n",)], [()]),
-        ("(m,n),(n)->(m)", [("m", "n"), ("n",)], [("m",)]),
-        (" ( m , 3 ) , ( ) -> ( ) , (3,m) ", [("m", 3), ()], [(), (3, "m")]),
-        ("(ä1)->(ä1)", [("ä1",)], [("ä1",)]),
-    ],
-)
-def test_what_is_read(text: str, inputs: list[object], outputs: list[object]) -> None:
-    found = parse_core_signature(text)
-    assert list(found.inputs) == inputs
-    assert list(found.outputs) == outputs
-    assert " " not in found.text
-
-
-@pytest.mark.parametrize(
     ("shapes", "what"),
     [
         ([(4,), (4,), ()], "has 1 dimension, and"),

@@ -46,11 +46,6 @@ def test_inspect_shows_functions_of_elements() -> None:
         assert "__global__" in smooth_kernel.inspect(*arguments, target="cuda")
 
 
-def test_inspect_shows_ptx() -> None:
-    assert ".visible .entry scale(" in scale.inspect(F32, F32, target="compute_90")
-    assert ".target sm_90" in axpb.inspect(F32, np.float64, target="compute_90")
-
-
 @pytest.mark.parametrize(
     ("described", "given"),
     [

@@ -13,26 +13,9 @@ import pytest
 from kerneltk import jit
 from kerneltk.errors import ArgumentTypeError
 
-FACTOR = 2
-
 
 def floats(count: int = 8) -> np.ndarray[Any, Any]:
     return np.arange(count, dtype=np.float32)
-
-
-@pytest.mark.exhaustive
-def test_constants_are_read_when_it_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    @jit.kernel
-    def kernel(x):
-        return x * FACTOR
-
-    x = floats()
-    np.testing.assert_array_equal(kernel(x), x * 2)
-    monkeypatch.setitem(globals(), "FACTOR", 5)
-    np.testing.assert_array_equal(kernel(x), x * 2)
-    wide = x.astype(np.float64)
-    np.testing.assert_array_equal(kernel(wide), wide * 5)
-    np.testing.assert_array_equal(jit.kernel(kernel.__wrapped__)(x), x * 5)
 
 
 def test_copies_of_kernels_without_a_name() -> None:

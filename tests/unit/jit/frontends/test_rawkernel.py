@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-import threading
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,7 @@ import pytest
 
 from kerneltk import jit
 from kerneltk.errors import ArgumentTypeError, NotCompiledError
-from kerneltk.jit import ElementKernel, JitKernel, cuda
-from kerneltk.jit.frontends.rawkernel import DeviceFunction
+from kerneltk.jit import cuda
 
 
 @jit.rawkernel()
@@ -26,11 +24,6 @@ def scale(x, y, a=3):
     i = jit.grid(1)
     if i < y.size:
         y[i] = a * x[i]
-
-
-@jit.rawkernel
-def bare(x):
-    x[jit.grid(1)] = 1
 
 
 @jit.rawkernel(device=True)
@@ -100,14 +93,6 @@ def test_they_look_like_their_functions() -> None:
     assert axpb.jit_function is axpb.__wrapped__
 
 
-def test_the_decorators_forms() -> None:
-    for kernel in (bare, scale, raw_from_plain, jit.rawkernel(mode="numpy")(plain)):
-        assert type(kernel) is JitKernel
-    for kernel in (axpb, from_plain, jit.kernel()(plain), jit.kernel(axpb)):
-        assert type(kernel) is ElementKernel
-    assert type(half) is DeviceFunction
-
-
 @pytest.mark.parametrize("raw", [3, iter(["x"])])
 def test_raw_parameters_are_a_sequence(raw: Any) -> None:
     with pytest.raises(ArgumentTypeError, match="'raw' must be a sequence of str, not"):
@@ -138,29 +123,6 @@ def test_forms_of_a_launch(launch: Any) -> None:
     x, y = floats(), np.zeros(8, np.float32)
     launch(x, y)
     np.testing.assert_array_equal(y, 3 * x)
-
-
-@pytest.mark.parametrize(
-    ("args", "named", "text"),
-    [
-        ((), {}, "missing a required argument: 'x'"),
-        ((1, 2, 3, 4), {}, "too many positional arguments"),
-        ((1, 2), {"c": 3}, "got an unexpected keyword argument 'c'"),
-        ((1, 2), {"x": 3}, "multiple values for argument 'x'"),
-    ],
-)
-def test_arguments_that_do_not_fit(args: Any, named: Any, text: str) -> None:
-    with pytest.raises(ArgumentTypeError, match=text):
-        axpb(*args, **named)
-
-
-@pytest.mark.exhaustive
-def test_kernels_in_a_class_are_not_bound() -> None:
-    x = floats()
-    np.testing.assert_array_equal(Holder().twice(x), x * 2)
-    np.testing.assert_array_equal(Holder.twice(x), x * 2)
-    Holder().store[1, 8](x)
-    assert (x == 7).all()
 
 
 @pytest.mark.parametrize(
@@ -205,35 +167,6 @@ def test_what_compiles_anew(arguments: list[np.ndarray[Any, Any]], count: int) -
     for argument in arguments:
         kernel[1, 8](argument)
     assert len(kernel.cached_codes) == count
-
-
-def test_threads_that_compile_the_same_at_once() -> None:
-    for decorate, call in (
-        (jit.rawkernel, lambda kernel, x, y: kernel[1, 8](x, y)),
-        (jit.kernel, lambda kernel, x, y: kernel(x, out=y)),
-    ):
-        function = scale.__wrapped__ if decorate is jit.rawkernel else axpb.__wrapped__
-        kernel = decorate(function)
-        wall = threading.Barrier(4)
-        results: list[Any] = []
-
-        def work(
-            kernel: Any = kernel, call: Any = call, wall: Any = wall, results: Any = results
-        ) -> None:
-            x, y = floats(), np.zeros(8, np.float32)
-            wall.wait()
-            call(kernel, x, y)
-            results.append(y)
-
-        threads = [threading.Thread(target=work) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        expected = 3 * floats() if decorate is jit.rawkernel else 2 * floats() + 1
-        assert len(results) == 4
-        for result in results:
-            np.testing.assert_array_equal(result, expected)
 
 
 @pytest.mark.parametrize(

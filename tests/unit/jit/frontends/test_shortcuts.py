@@ -12,9 +12,7 @@ import kerneltk
 from kerneltk import jit
 from kerneltk.backends.base import backend_named
 from kerneltk.jit.frontends.shortcuts import Specialized, make_shortcut
-from kerneltk.launch import compiled
 from kerneltk.launch.dispatch import Call
-from kerneltk.launch.shortcuts import Shortcut
 from tests.unit.launch.test_shortcuts import launcher as launcher
 
 HOST = backend_named("host")
@@ -142,14 +140,3 @@ def test_layouts_of_whole_arrays_in_turn() -> None:
     for _ in range(3):
         for x in rows:
             assert first(x).tolist() == [0] * len(x)
-
-
-def test_which_shortcuts_are_compiled(launcher: str) -> None:
-    here = launcher == "compiled" and compiled.launcher_class() is not None
-    for call in (
-        shortcut([X, 2.5]),
-        shortcut([X, X], given=1),
-        shortcut([X, X], raw=[False, True]),
-    ):
-        assert call is not None
-        assert isinstance(call, Shortcut) is not here

@@ -25,26 +25,6 @@ def scaled(x: Any, factor: Any = 2) -> Any:
     return factor * x
 
 
-def refuse(*args: Any, **named: Any) -> None:
-    raise AssertionError("a repeated call takes the slow path")
-
-
-@pytest.mark.exhaustive
-def test_a_repeated_call_goes_to_its_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    elements = vectorize(lambda x, y: x * y)
-    cores = vectorize(lambda x, y: x[0] * y[0], signature="(n),(n)->()")
-    for f in (elements, cores):
-        f(X, X)
-        monkeypatch.setattr(f, "_call", refuse)
-        kernel = next(iter({**f._kernels, **f._kernels}.values()))
-        if f is cores:
-            monkeypatch.setattr(kernel, "_signature", None)  # shapes are not looked at again
-        else:
-            monkeypatch.setattr(kernel, "_call", refuse)
-        wanted = (X + 1) * X
-        np.testing.assert_array_equal(f(X + 1, X), wanted if f is elements else wanted[:, 0])
-
-
 @pytest.mark.exhaustive
 def test_kernels_are_of_what_is_passed_whole() -> None:
     def power(x: Any, n: Any, mode: Any) -> Any:
@@ -147,10 +127,3 @@ def test_bools_hold_bools_alone() -> None:
         vectorize(sums, signature="(n)->()")(X, out=given)
     vectorize(is_there, signature="(n),()->()")(X, 4, out=given)
     assert given.tolist() == [False, True]
-
-
-def test_parameters_of_any_name() -> None:
-    def total(_ind: Any, i: Any, n: Any, _kt_n: Any) -> Any:
-        return _ind + 2 * i + 3 * n + 4 * _kt_n
-
-    np.testing.assert_array_equal(vectorize(total)(X, 1, 2, 3), X + 20)

@@ -4,29 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
 
 from kerneltk import vectorize
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError
 from kerneltk.jit.frontends.vectorized_kernel import own_lists, result_dtypes
-
-
-@pytest.mark.parametrize(
-    ("otypes", "dtypes"),
-    [
-        (None, None),
-        ("d", (np.float64,)),
-        ("if", (np.int32, np.float32)),
-        ([float], (np.float64,)),
-        ((bool, "complex64", np.dtype("i2")), (np.bool_, np.complex64, np.int16)),
-        ([ml_dtypes.bfloat16], (ml_dtypes.bfloat16,)),
-    ],
-)
-def test_dtypes_of_results(otypes: Any, dtypes: Any) -> None:
-    wanted = dtypes if dtypes is None else tuple(map(np.dtype, dtypes))
-    assert result_dtypes(otypes) == wanted
 
 
 @pytest.mark.parametrize("otypes", ["O", "S", [str], ["M8[s]"], [[("a", "f4")]], [None], {"d"}, 1])

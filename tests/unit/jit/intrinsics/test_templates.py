@@ -11,35 +11,6 @@ import pytest
 
 from kerneltk.errors import ArgumentTypeError, ArgumentValueError, UnsupportedError
 from kerneltk.jit import cub
-from kerneltk.jit.ir.types import number
-
-
-def test_numbers_of_threads() -> None:
-    for key in ((np.float32, 8, 4), (np.float32, (8, 4)), (np.float32, 8, 4, 1)):
-        found = cub.BlockReduce[key]
-        assert found.threads == (8, 4, 1)
-        assert found.extents == ["8", "4"]
-        assert repr(found) == "<BlockReduce[float32, 8, 4]>"
-        assert found.required_block == (8, 4, 1)
-    assert cub.BlockReduce[np.float32, 1].extents == ["1"]
-    assert cub.BlockReduce[np.float32, 1, 1, 2].extents == ["1", "1", "2"]
-    assert cub.BlockReduce[np.float32, 1024].threads == (1024, 1, 1)
-    assert cub.BlockReduce[np.float32, np.int64(32)].threads == (32, 1, 1)
-
-
-def test_widths_of_warps() -> None:
-    assert cub.WarpReduce[np.float32].threads == (32, 1, 1)
-    assert cub.WarpReduce[np.float32, 8].threads == (8, 1, 1)
-    assert cub.WarpReduce[np.float32].required_block is None
-    assert str(cub.WarpReduce[np.int32, np.float32].item) == "tuple of (int32, float32)"
-
-
-def test_keys_and_values_that_are_sorted() -> None:
-    sort = cub.BlockSort[np.int32, 64]
-    assert (sort.count, sort.value) == (1, None)
-    more = cub.BlockSort[np.int32, (8, 8), 4, np.float64]
-    assert (more.threads, more.count, more.value) == ((8, 8, 1), 4, number("float64"))
-    assert repr(more) == "<BlockSort[int32, 8, 8, 4, float64]>"
 
 
 def test_the_same_brackets_make_the_same_class() -> None:
@@ -53,6 +24,7 @@ def test_the_same_brackets_make_the_same_class() -> None:
     assert one not in others
     assert pickle.loads(pickle.dumps(one)) == copy.copy(one) == one
     assert cub.WarpReduce[int] == cub.WarpReduce[np.int64, 32]
+    assert repr(cub.BlockSort[np.int32, (8, 8), 4, "f8"]) == "<BlockSort[int32, 8, 8, 4, float64]>"
     assert pickle.loads(pickle.dumps(cub.BlockReduce)) is cub.BlockReduce
     with pytest.raises(UnsupportedError, match="only be called inside of a kernel"):
         one(None)

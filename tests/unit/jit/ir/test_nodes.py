@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from kerneltk.jit import ir
-from kerneltk.jit.ir.types import PY_INT, Array, Record, number
+from kerneltk.jit.ir.types import PY_INT
 
 AT = ir.Span(1, 0, 1, 1)
-INT8 = number("int8")
 
 
 def literal(value: Any) -> ir.Literal_:
@@ -41,23 +38,11 @@ def names(nodes: Any) -> str:
     return " ".join(node.name for node in nodes if isinstance(node, ir.Local))
 
 
-X = ir.Local("x", Array(INT8, 2), AT)
 PROGRAM = (
     store("a", add(local("b"), local("c"))),
     when(store("d", literal(1)), orelse=(loop(store("e", local("k"))), ir.Break(AT))),
     ir.ThreadLoop((ir.While(local("f"), (ir.Return(None, AT),), AT),), AT),
 )
-
-
-def test_what_is_not_changed_is_the_same_object() -> None:
-    assert ir.rebuilt(PROGRAM, lambda node: node) is PROGRAM
-    assert ir.with_statements(PROGRAM, lambda node: node) is PROGRAM
-    assert ir.with_bodies(PROGRAM[0], lambda body: ()) is PROGRAM[0]
-    found, left = ir.taken_out(PROGRAM, lambda node: isinstance(node, ir.Print))
-    assert found == []
-    assert left is PROGRAM
-    value = add(local("a"), literal(2))
-    assert ir.with_children(value, lambda node: node) is value
 
 
 def test_changes_reach_everything() -> None:
@@ -70,17 +55,3 @@ def test_changes_reach_everything() -> None:
     assert changed[1].orelse[1] is PROGRAM[1].orelse[1]  # type: ignore[attr-defined]
     shown = ir.Print(("a", ("%d", local("i"))), AT)
     assert ir.rebuilt(shown, renamed).parts == ("a", ("%d", local("I")))
-
-
-def test_what_may_lie_at_any_byte() -> None:
-    packed = Record(np.dtype([("a", np.int8), ("b", np.float64)]))
-    aligned = Record(np.dtype([("a", np.int8), ("b", np.float64)], align=True))
-    array = ir.Local("x", Array(packed, 1), AT)
-    element = ir.Element(array, (literal(0),), (False,), packed, AT)
-    assert ir.is_packed(ir.Field(element, "b", number("float64"), AT))
-    assert ir.is_packed(element)
-    plain = ir.Element(X, (literal(0), literal(0)), (False, False), INT8, AT)
-    assert not ir.is_packed(plain)
-    view = ir.Local("v", Array(number("float64"), 1, "strided", packed=True), AT)
-    assert ir.is_packed(ir.Element(view, (literal(0),), (False,), number("float64"), AT))
-    assert not ir.is_packed(ir.Local("r", aligned, AT))

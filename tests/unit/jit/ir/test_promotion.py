@@ -9,7 +9,6 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from kerneltk.jit.ir.joining import plain
 from kerneltk.jit.ir.promotion import (
     common_type,
     join_numbers,
@@ -60,15 +59,6 @@ def test_the_order_of_cpp() -> None:
     assert cuda("int32", "float32") == "float32"
     assert cuda("float64", "complex64") == "complex128"
     assert cuda("float32", "complex64") == "complex64"
-
-
-def test_weak_numbers_of_both_modes() -> None:
-    assert common_type(PY_INT, PY_FLOAT, "cuda") == PY_FLOAT
-    assert common_type(PY_COMPLEX, PY_FLOAT, "cuda") == PY_COMPLEX
-    for mode in ("cuda", "numpy"):
-        assert common_type(number("float32"), PY_COMPLEX, mode) == number("complex64")
-        assert common_type(number("int8"), PY_COMPLEX, mode) == number("complex128")
-        assert common_type(number("int8"), PY_FLOAT, mode) == number("float64")
 
 
 def test_bfloat16() -> None:
@@ -193,12 +183,6 @@ def test_joins_hold_every_value(values: tuple[Any, ...], expected: str | None, m
     for order in itertools.permutations(values):
         found = joined(mode, *order)
         assert (None if found is None else str(found)) == expected
-
-
-def test_integers_and_floats_join_by_the_mode() -> None:
-    for join in (join_numbers, narrow_join_numbers):
-        assert plain(join(number("int32"), F4, "cuda")) == F4
-        assert plain(join(number("int32"), F4, "numpy")) == F8
 
 
 @pytest.mark.one_in(4)

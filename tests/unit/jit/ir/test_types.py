@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import ml_dtypes
 import numpy as np
 
 from kerneltk.backends.base import capabilities_of
 from kerneltk.jit.ir.types import (
-    BOOL,
-    PY_COMPLEX,
-    PY_FLOAT,
     PY_INT,
     VOID,
     Array,
@@ -31,17 +27,6 @@ def test_words_that_few_messages_have() -> None:
     assert str(Tuple((PY_INT, VOID))) == "tuple of (int, None)"
     assert str(Array(F4, 0, packed=True)) == "0-d array of unaligned float32"
     assert str(Opaque("grid group", "grid_group")) == "grid group"
-
-
-def test_numbers() -> None:
-    kinds = (PY_INT, BOOL, number("uint8"), F4)
-    assert [kind.is_integer for kind in kinds] == [True, False, True, False]
-    bfloat16, half = number(ml_dtypes.bfloat16), number("float16")
-    assert all(kind.is_floating for kind in (PY_FLOAT, F4, bfloat16, half))
-    assert (bfloat16.is_half, half.is_half, F4.is_half) == (True, True, False)
-    assert not number("int16").is_half
-    kinds = (PY_COMPLEX, number("complex64"), number("complex128"))
-    assert [kind.part for kind in kinds] == [PY_FLOAT, F4, number("float64")]
 
 
 def test_alignment() -> None:

@@ -8,25 +8,15 @@ import numpy as np
 import pytest
 
 from kerneltk import ArraySpec
-from kerneltk.backends.base import capabilities_of
-from kerneltk.jit.ir.types import PY_INT, VOID, Array, Tuple, number
+from kerneltk.jit.ir.types import PY_INT, Array, Tuple, number
 from kerneltk.jit.launch.launcher import Arguments, arguments_of, is_32bit_indexable
 from kerneltk.jit.launch.marshalling import ArgumentPath
 
-HOST, CUDA = capabilities_of("host"), capabilities_of("cuda")
 F4 = number("float32")
 
 
 def taken(*args: Any, **options: Any) -> Arguments:
     return arguments_of(args, [ArgumentPath("k", f"a{k}") for k in range(len(args))], **options)
-
-
-def test_types_and_values() -> None:
-    x = np.zeros((3, 4), np.float32)
-    found = taken(x, 3, None, (1, x.T))
-    assert found.types == (*(Array(F4, 2), PY_INT, VOID), Tuple((PY_INT, Array(F4, 2, "strided"))))
-    assert found.values[0] is x
-    assert (found.backend.name, found.has_arrays, found.is_64bit_grid) == ("host", True, False)
 
 
 def test_what_a_compiled_kernel_depends_on() -> None:

@@ -23,21 +23,14 @@ from kerneltk.jit import (
     cuda,
     gridDim,
     gridsize,
-    index,
     kernel,
     rawkernel,
     shared_memory,
     threadIdx,
 )
 from kerneltk.jit import grid as grid_index
-from kerneltk.jit.launch import launcher as launch_module
 from kerneltk.jit.numba import host_arrays
 from tests.sampling import half, one_in
-
-
-@kernel
-def squared(x: Any) -> Any:
-    return x * x
 
 
 def test_a_record_is_no_element() -> None:
@@ -91,25 +84,6 @@ def count_shared(result: Any) -> None:
     result[0] = memory.size
 
 
-@pytest.mark.exhaustive
-def test_subclasses_are_launched_as_fast_as_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
-    @rawkernel
-    def fill(x: Any, value: Any) -> None:
-        i = grid_index(1)
-        if i < x.size:
-            x[i] = value
-
-    x = np.zeros(4).view(host_arrays.HostArray)
-    fill[1, 32](x, 1)
-
-    def never(*_: Any) -> Any:
-        raise AssertionError("a launch that is known already")
-
-    monkeypatch.setattr(launch_module, "_adopted", never)
-    fill[1, 32](x, 2)
-    assert (np.asarray(x) == 2).all()
-
-
 def test_masked_arrays_are_refused() -> None:
     @rawkernel
     def fill(x: Any) -> None:
@@ -118,12 +92,6 @@ def test_masked_arrays_are_refused() -> None:
     for _ in range(2):
         with pytest.raises(ArgumentTypeError, match="no place for its mask"):
             fill[1, 1](np.ma.masked_array(np.zeros(2), [True, False]))
-
-
-@pytest.mark.parametrize("out", [[np.zeros(3)], 3, (None,)])
-def test_outputs_are_arrays(out: Any) -> None:
-    with pytest.raises(ArgumentTypeError, match="'out' of kernel 'squared' must be an array"):
-        squared(np.zeros(3), out=out)
 
 
 def test_kernels_of_elements_have_named_parameters() -> None:
@@ -256,12 +224,6 @@ class Foreign:
         self.array = array
 
 
-def test_inspect_takes_arrays_of_other_libraries() -> None:
-    arrays = [np.zeros((9, 9), np.float32)] * 3
-    text = transposed_sum.inspect(*arrays, target="cuda")
-    assert transposed_sum.inspect(*map(Foreign, arrays), target="cuda") == text
-
-
 def test_inspect_knows_arrays_that_32_bits_do_not_count() -> None:
     small, vast = (ArraySpec.make("float32", (2**k, 2**k)) for k in (15, 17))
     assert ".near(" in transposed_sum.inspect(small, small, small, target="cuda")
@@ -288,22 +250,6 @@ def test_nothing_is_compiled_for_a_grid_that_is_too_large(backend: Any) -> None:
     with pytest.raises(ArgumentValueError, match="can have 2147483647 along x, not 2147483648"):
         kernel[2**31, 32](marks)
     assert len(kernel.cached_codes) == 1
-
-
-@kernel
-def count_far(hits: Any) -> None:
-    i, _ = index(2)
-    first = 2**31 if i >= 2**31 else 2**40
-    if i >= first:
-        atomic_add(hits, 0, 1)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("integer", [np.uint64, int, np.int64])
-def test_shapes_of_functions_of_elements_may_be_numpys_integers(backend: Any, integer: Any) -> None:
-    hits = backend.xp.zeros(1, np.int64)
-    count_far(hits, shape=(integer(2**31 + 8), integer(1)))
-    assert backend.asnumpy(hits).tolist() == [8]
 
 
 @rawkernel

@@ -20,7 +20,6 @@ from kerneltk.errors import (
     ScalarOverflowError,
 )
 from kerneltk.jit.launch import launcher
-from kerneltk.launch import dispatch
 
 from .test_hard_cases import Foreign
 
@@ -72,23 +71,6 @@ def test_sum_of_two(backend: Any) -> None:
         expected = np.where(np.arange(100) < n, np.arange(100) + 1, 0)
         np.testing.assert_array_equal(backend.asnumpy(z), expected)
     assert len(add.cached_codes) == 1
-
-
-def test_two_threads_find_a_launcher_outdated(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Raced(dict[Any, Any]):
-        """A table whose entries another thread removes once they are read."""
-
-        def get(self, key: Any, default: Any = None) -> Any:
-            return self.pop(key, default)
-
-    add, z = adder(), np.zeros(10, np.float32)
-    add[1, 10](x32, x32, z, 10)
-    made = add._dispatcher
-    made._launchers = Raced(made._launchers)
-    made.recent = made._dispatched(None)
-    monkeypatch.setattr(dispatch, "is_outdated", lambda run: True)
-    made.recent(1, 10, (x32, z, z, 10), 0, None)
-    np.testing.assert_array_equal(z, 3 * x32)
 
 
 def test_a_kernel_without_arguments_runs_where_kernels_do() -> None:
@@ -277,19 +259,6 @@ def test_plans_are_forgotten_when_there_are_too_many(monkeypatch: pytest.MonkeyP
     made = add._dispatcher
     assert len(made._launchers) <= 2
     assert all(len(one.plans) <= 3 for one in made._launchers.values())
-
-
-def test_shapes_are_forgotten_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kerneltk.launch.launch_config._MAX_SHAPES", 4)
-
-    @jit.rawkernel
-    def mark(x):
-        x[jit.grid(1)] = 1
-
-    for blocks in range(1, 9):
-        x = np.zeros(64, np.int32)
-        mark[blocks, 4](x)
-        assert x.sum() == 4 * blocks
 
 
 def test_threads_launch_at_once() -> None:

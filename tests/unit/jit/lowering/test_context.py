@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from kerneltk.jit.intrinsics.base import Static
 from kerneltk.jit.ir.types import PY_INT
 from kerneltk.jit.lowering.context import Context, Handlers, Program
 from kerneltk.jit.source.function_source import source_of
@@ -37,14 +36,3 @@ def test_names_of_variables() -> None:
     assert low.fresh("c") == "c"
     low.taken.discard("c")
     assert low.add_local("c", PY_INT) == "c_2"
-
-
-def test_a_pass_forgets_what_was_made_and_keeps_what_was_learnt() -> None:
-    low = context()
-    low.types["total"] = PY_INT
-    low.bindings["total"] = Static(1)
-    low.changed = True
-    low.add_local("total", PY_INT)
-    low.begin()
-    assert low.types == {"total": PY_INT}
-    assert (low.bindings, low.locals, low.changed, low.statements) == ({}, {}, False, [])

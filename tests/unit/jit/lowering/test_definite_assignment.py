@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kerneltk import KernelToolkitError, jit, vectorize
+from kerneltk import KernelToolkitError, jit
 from kerneltk.jit.ir import Assert, walk
 from kerneltk.jit.ir.types import PY_INT, Array, number
 
@@ -47,12 +47,6 @@ def test_a_read_is_checked_before_its_statement() -> None:
         jit.rawkernel()(function).inspect(np.zeros(3), np.zeros(3), 3, target=target)
 
 
-def test_nothing_of_names_that_are_bound_is_left() -> None:
-    program = jit.rawkernel()(PROGRAMS["constants"][0])._definition.lowered(KINDS)
-    names = {node.name for node in walk(*program.kernel.body) if hasattr(node, "name")}
-    assert not any("bound" in name for name in names)
-
-
 def test_functions_of_elements_have_no_checks() -> None:
     """What cannot be decided is refused there, in functions that they call as well."""
 
@@ -70,27 +64,3 @@ def test_functions_of_elements_have_no_checks() -> None:
             calls = function_of(text, f"<calls {name}>", {"function": function})
             with pytest.raises(KernelToolkitError, match="may have no value here"):
                 jit.kernel(calls, raw=("x", "o")).inspect(np.zeros(3), np.zeros(3), np.arange(3))
-
-
-@pytest.mark.exhaustive
-def test_vectorized_functions_of_a_sentinel_and_of_first_passes() -> None:
-    @vectorize(excluded={1})
-    def found(x, table):
-        best = -1
-        for j in range(len(table)):
-            if table[j] == x:
-                best = j
-                value = table[j]
-        return value if best >= 1 else 0
-
-    @vectorize(excluded={1})
-    def spread(x, table):
-        total = 0.0
-        for i in range(len(table)):
-            if i == 0:
-                first = table[i]
-            total += table[i] - first
-        return x + total
-
-    assert list(found(np.arange(3), np.arange(2))) == [0, 1, 0]
-    assert list(spread(np.arange(2.0), np.array([1.0, 2.0, 4.0]))) == [4.0, 5.0]

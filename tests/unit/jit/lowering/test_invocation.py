@@ -17,13 +17,6 @@ def add(a: Any, b: Any = 2, *, c: Any = 3) -> Any:
     return a + b + c
 
 
-def total(*values: Any) -> Any:
-    found = 0
-    for value in values:
-        found += value
-    return found
-
-
 def scratch(count: Any, shape: Any, item: Any) -> Any:
     small = jit.local_memory(np.int32, count)
     tile = jit.shared_memory(np.int32, shape)
@@ -37,10 +30,6 @@ def handed_on(count: Any) -> Any:
 
 def first(a: Any, /, b: Any) -> Any:
     return a
-
-
-def put(x: Any, i: Any) -> None:
-    x[i] = 1
 
 
 def pick(name: Any, pair: Any) -> Any:
@@ -122,35 +111,6 @@ def by_two(a: Any) -> Any:
     return 2 * a
 
 
-def pick_by(name: Any, counts: Any) -> Any:
-    counts[0] += 1
-    if name == "two":
-        return by_two
-    return np.float64
-
-
-def maker(a: Any) -> Any:
-    def inner(b: Any) -> Any:
-        return 3 * b
-
-    return inner
-
-
-def returned_functions(y: Any, counts: Any) -> None:
-    chosen = pick_by("two", counts)
-    y[0] = chosen(4)
-    y[1] = pick_by("other", counts)(5)
-    y[2] = maker(y)(y[0])
-
-
-def test_functions_return_functions() -> None:
-    """The call is made for its effects; which function it gives is known."""
-    y, counts = np.zeros(3), np.zeros(1, np.int32)
-    kernel = jit.rawkernel(returned_functions)
-    kernel[1, 1](y, counts)
-    assert (*y, *counts) == (8, 5, 24, 2)
-
-
 def scaled_by(a: Any) -> Any:
     def inner(b: Any, factor: Any = a) -> Any:
         return factor * b
@@ -163,16 +123,6 @@ def a_default_of_another_function(y: Any) -> None:
     if a > 1:
         a = 7
     y[1] = scaled_by(y[2])(a)
-
-
-def a_default_that_is_known(y: Any) -> None:
-    def inner(b: Any, factor: Any = 3) -> Any:
-        return factor * b
-
-    def outer(b: Any, function: Any = inner) -> Any:
-        return function(b) + function(b, y[0])
-
-    y[1] = outer(5)
 
 
 def a_function_or_a_value(y: Any) -> None:
@@ -206,12 +156,6 @@ def a_function_or_a_value(y: Any) -> None:
 def test_functions_that_cannot_be_returned(function: Any, expected: str) -> None:
     """Where the caller has a variable of the same name, its value was taken."""
     assert refused(function, of_elements=False) == expected
-
-
-def test_defaults_that_are_known_elsewhere() -> None:
-    y = np.array([2.0, 0.0, 0.0])
-    jit.rawkernel(a_default_that_is_known)[1, 1](y)
-    assert y[1] == 25
 
 
 def test_table() -> None:

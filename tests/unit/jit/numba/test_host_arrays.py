@@ -29,24 +29,6 @@ def test_copies_into_a_part() -> None:
     assert (array.is_c_contiguous(), array[::2].is_c_contiguous()) == (True, False)
 
 
-@pytest.mark.parametrize(
-    ("shape", "strides"),
-    [
-        (3, (8,)),
-        (np.int64(3), (8,)),
-        ((2, 3), (4, 16)),
-        ((2, 3), (0, 4)),
-        ((0, 3), (12, 4)),
-        ((), ()),
-    ],
-)
-def test_new_arrays_with_steps(shape: Any, strides: tuple[int, ...]) -> None:
-    found = HOST.empty(shape, np.float32, strides, "C", 0)
-    assert (found.shape, found.strides) == (np.empty(shape).shape, strides)
-    found[...] = 1  # all of it is its own memory
-    assert (found == 1).all()
-
-
 @pytest.mark.parametrize("stream", ["s", 1.5, True])
 def test_what_is_no_stream_is_refused(stream: Any) -> None:
     array = HOST.empty(3, np.float32, None, "C", 0)

@@ -16,23 +16,12 @@ from kerneltk.errors import (
     SignatureError,
     TypingError,
 )
-from kerneltk.jit.frontends.rawkernel import DeviceFunction
 from kerneltk.jit.launch.launcher import JitDispatcher
-from kerneltk.jit.numba.kernel import CudaKernel, jit
+from kerneltk.jit.numba.kernel import jit
 
 
 def store(x, a):
     x[0] = a
-
-
-def test_the_decorators_forms() -> None:
-    for made in (jit(store), jit()(store), jit("void(float32[:], int32)")(store)):
-        assert type(made) is CudaKernel
-        assert made.__name__ == "store"
-    assert type(jit(["void(f4[:], i4)", "void(f8[:], i4)"])(store)) is CudaKernel
-    assert type(jit(device=True)(store)) is DeviceFunction
-    assert type(jit("void(f4[:], i4)", device=True)(store)) is DeviceFunction
-    assert jit(store).py_func is jit(device=True)(store).py_func is store
 
 
 class Unwrap:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kerneltk.errors import ArgumentTypeError, ScalarOverflowError, SignatureError
-from kerneltk.jit.numba.options import Parsed, checked_options, parse_signature, signatures_of
+from kerneltk.errors import ArgumentTypeError, SignatureError
+from kerneltk.jit.numba.options import checked_options, parse_signature, signatures_of
 
 
 @pytest.mark.parametrize(
@@ -29,16 +29,6 @@ def test_signatures(text: str, expected: Any) -> None:
     if expected is None:
         expected = [(name, 0) for name in ("int64", "uint64", "float64", "float16")]
     assert found == expected
-
-
-def test_tuples_in_signatures() -> None:
-    one, two, none = parse_signature(
-        "void(UniTuple(int32, 2), Tuple([f4[:], Tuple((b1,))]), Tuple(()))"
-    )
-    assert (one.text, one.dtype, len(one.items)) == ("UniTuple(int32, 2)", None, 2)
-    assert two.text == "Tuple((f4[:], Tuple((b1))))"
-    assert two.items[1].items[0].dtype == np.bool_
-    assert none.items == ()
 
 
 def test_signatures_of_numbas_types() -> None:
@@ -145,12 +135,6 @@ def test_what_does_not_fit_and_records_that_do(text: str, value: Any) -> None:
     assert adapted("record", records[0]) == records[0]
 
 
-@pytest.mark.parametrize("value", [2**64, -(2**63) - 1, 10**30])
-def test_numbers_of_more_than_64_bits(value: int) -> None:
-    with pytest.raises(ScalarOverflowError, match="has more than 64 bits"):
-        adapted("int64", value)
-
-
 def test_options() -> None:
     assert checked_options({}) == (False, False, (), None)
     given = {"device": 1, "fastmath": True, "max_registers": 32, "lineinfo": True, "cache": True}
@@ -175,14 +159,3 @@ def test_options_that_are_refused(name: str, hint: str) -> None:
         ArgumentTypeError, match=f"'cuda.jit' has no option '{name}'.\n  Hint: .*{hint}"
     ):
         checked_options({name: True})
-
-
-def test_what_is_a_signature() -> None:
-    assert signatures_of("void()") == ("void()",)
-    assert signatures_of(["void()", "void(int32)"]) == ("void()", "void(int32)")
-    assert signatures_of(()) == ()
-    assert signatures_of(len) is None
-    assert signatures_of(None) is None
-    with pytest.raises(ArgumentTypeError, match="A signature is text"):
-        signatures_of([np.float32])
-    assert Parsed("int32", np.dtype("int32")).items == ()

@@ -90,16 +90,6 @@ def test_reductions() -> None:
         add.reduce(np.zeros(0))
 
 
-def test_kernels_call_it() -> None:
-    @cuda.jit
-    def kernel(x):
-        x[0] = add(x[1], x[2])
-
-    x = np.array([0, 2.0, 3.0])
-    kernel[1, 1](x)
-    assert x[0] == 5
-
-
 def test_without_a_signature() -> None:
     @cuda.vectorize
     def scaled(a, b):

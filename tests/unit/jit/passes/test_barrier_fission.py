@@ -20,7 +20,6 @@ from .writing import (
     a,
     array,
     b,
-    bx,
     call,
     for_,
     i,
@@ -54,52 +53,6 @@ def reason(*body: Any) -> str:
 
 
 # -- structures -----------------------------------------------------------------------------------
-
-
-def test_what_is_cheap_is_computed_again() -> None:
-    assert (
-        split_text(
-            shared, let(i, bx * width + tx), let(s[tx], x[i]), sync, let(out[i], s[width - 1 - tx])
-        )
-        == """
-memory s
-threads:
-  i = (blockIdx.x * blockDim.x) + threadIdx.x
-  s[threadIdx.x] = x[i]
-syncthreads()
-threads:
-  i = (blockIdx.x * blockDim.x) + threadIdx.x
-  out[i] = s[(blockDim.x - 1) - threadIdx.x]
-"""
-    )
-
-
-def test_a_return_inside_of_a_loop_sets_a_flag() -> None:
-    assert (
-        split_text(for_(i, n, let(out[tx], i), if_(x[tx + i].eq(1), leave), sync, let(out[tx], 5)))
-        == """
-each: _kt_gone
-threads:
-  _kt_gone = False
-for i in 0..n:
-  _kt_alive = 0
-  threads:
-    if _kt_gone:
-      return
-    out[threadIdx.x] = i
-    if x[threadIdx.x + i] == 1:
-      _kt_gone = True
-      return
-    _kt_alive = 1
-  if _kt_alive == 0:
-    return
-  syncthreads()
-  threads:
-    if _kt_gone:
-      return
-    out[threadIdx.x] = 5
-"""
-    )
 
 
 @jit.rawkernel()

@@ -31,26 +31,6 @@ def result(*body: Any) -> str:
     return "\n" + "\n".join(lines(without_returns(body, Variables()))) + "\n"
 
 
-def test_nothing_to_do() -> None:
-    variables = Variables()
-    for body in (
-        (),
-        (loop(let(a, 1)),),
-        # What the last loop leaves, nothing follows.
-        (loop(let(a, 1)), loop(if_(tx < n, leave), let(out[tx], a))),
-    ):
-        assert without_returns(body, variables) == body
-    assert variables.made == []
-
-
-def test_a_return_at_the_end_is_dropped() -> None:
-    first = loop(let(a, 1))
-    assert without_returns((first, leave), Variables()) == (first,)
-    assert without_returns((leave,), Variables()) == ()
-    last = loop(if_(tx < n, leave), let(a, 1))
-    assert without_returns((last, leave), Variables()) == (last,)
-
-
 def test_a_plain_condition_is_noted() -> None:
     assert (
         result(loop(if_(tx < n, leave), let(a, 1)), loop(let(out[tx], a)))
@@ -71,37 +51,6 @@ threads:
   out[threadIdx.x] = a
 """
     )
-
-
-def test_a_return_inside_of_something_sets_a_flag() -> None:
-    assert (
-        result(loop(for_(i, n, if_(tx < i, leave))), loop(let(out[tx], 1)))
-        == """
-threads:
-  _kt_gone = False
-_kt_alive = 0
-threads:
-  if _kt_gone:
-    return
-  for i in 0..n:
-    if threadIdx.x < i:
-      _kt_gone = True
-      return
-  _kt_alive = 1
-if _kt_alive == 0:
-  return
-threads:
-  if _kt_gone:
-    return
-  out[threadIdx.x] = 1
-"""
-    )
-
-
-def test_a_loop_in_a_branch_of_the_block_sets_a_flag() -> None:
-    shown = result(if_(n < 3, loop(if_(tx < n, leave))), loop(let(out[tx], 1)))
-    assert "      _kt_gone = True\n      return\n" in shown
-    assert shown.endswith("threads:\n  if _kt_gone:\n    return\n  out[threadIdx.x] = 1\n")
 
 
 def test_a_kernel_that_is_not_split_reports_early_returns() -> None:

@@ -155,13 +155,3 @@ def test_arguments_of_recursive_functions() -> None:
     kind = array_of(np.dtype(np.float32), 1, True)
     assert written_parameters(Definition(writing).lowered((kind, kind))) == {"x", "y"}
     assert written_parameters(Definition(reading).lowered((kind, kind))) == {"y"}
-
-
-def test_a_branch_that_constants_leave_out_is_no_part_of_a_kernel() -> None:
-    def function(x, y):
-        y[0] = 1
-        if False:
-            x[0] = 2
-
-    kind = array_of(np.dtype(np.float32), 1, True)
-    assert written_parameters(Definition(function).lowered((kind, kind))) == {"y"}

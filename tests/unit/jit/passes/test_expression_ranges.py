@@ -11,7 +11,7 @@ import pytest
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics import python
 from kerneltk.jit.intrinsics.execution import threads
-from kerneltk.jit.ir.types import BOOL, PY_FLOAT, PY_INT, Array, Number, Tuple, Type, number
+from kerneltk.jit.ir.types import BOOL, PY_INT, Array, Number, Tuple, Type, number
 from kerneltk.jit.passes.expression_ranges import (
     EXTENT,
     EXTENTS,
@@ -19,39 +19,17 @@ from kerneltk.jit.passes.expression_ranges import (
     Environment,
     assume,
     interval_of,
-    join,
 )
 from kerneltk.jit.passes.intervals import HIGH, Interval, limits_of
 
-from .writing import AT, E, call, i, j, n
+from .writing import AT, E, call, i, j
 
-INT8, UINT8, INT32 = number(np.int8), number(np.uint8), number(np.int32)
+INT8, UINT8 = number(np.int8), number(np.uint8)
 WHOLE = limits_of(PY_INT)
 
 
 def range_of(expression: Any, **env: Interval) -> Interval:
     return interval_of(expression.node if isinstance(expression, E) else expression, env)
-
-
-def cast(value: Any, kind: Number) -> Any:
-    return ir.Cast(value.node if isinstance(value, E) else value, kind, AT)
-
-
-def test_variables_literals_and_what_is_unknown() -> None:
-    assert range_of(i) == WHOLE
-    assert range_of(i, i=(2, 5)) == (2, 5)
-    assert range_of(ir.Literal_(True, BOOL, AT)) == (1, 1)
-    assert range_of(ir.Compare("<", i.node, n.node, AT)) == (0, 1)
-    assert range_of(i + j, i=(0, 3), j=(10, 20)) == (10, 23)
-    assert range_of(i * 2 - j, i=(0, 3), j=(1, 1)) == (-1, 5)
-
-
-def test_casts() -> None:
-    assert range_of(cast(i, INT8), i=(-5, 100)) == (-5, 100)
-    assert range_of(cast(i, INT8), i=(-5, 128)) == (-128, 127)
-    assert range_of(cast(i, UINT8), i=(-1, 3)) == (0, 255)
-    assert range_of(cast(i, BOOL), i=(0, 7)) == (0, 1)
-    assert range_of(cast(ir.Literal_(2.5, PY_FLOAT, AT), INT8)) == (-128, 127)
 
 
 @pytest.mark.parametrize("kind", [INT8, UINT8], ids=str)
@@ -166,16 +144,6 @@ def test_conditions_of_sums() -> None:
     assert known(condition, True, k=(-127, 127)) == {"k": (1, 127)}
 
 
-def test_conditions_of_casts() -> None:
-    below = ir.Compare("<", cast(i, INT8), ir.Literal_(3, INT8, AT), AT)
-    assert known(below, True, i=(0, 100)) == {"i": (0, 2)}
-    assert known(below, True, i=(0, 300)) == {"i": (0, 300)}  # 256 is 0
-    assert known(cast(i, BOOL), True, i=(0, 9)) == {"i": (1, 9)}
-    assert known(cast(i, BOOL), False, i=(0, 9)) == {"i": (0, 0)}
-    assert known(cast(i, BOOL), True, i=(0, 0)) is None
-    assert known(cast(i, BOOL), True, i=(-1, 9)) == {"i": (-1, 9)}
-
-
 def test_and_or_not() -> None:
     both = ir.Logical("and", ((i > 0).node, (i < 5).node), AT)
     either = ir.Logical("or", ((i < 0).node, (i > 5).node), AT)
@@ -188,22 +156,3 @@ def test_and_or_not() -> None:
     assert known(ir.Not(either, AT), True, i=(-9, 9)) == {"i": (0, 5)}
     assert known(ir.Literal_(False, BOOL, AT), True) is None
     assert known(ir.Literal_(False, BOOL, AT), False) == {}
-
-
-def test_floats_say_nothing() -> None:
-    half = ir.Literal_(0.5, PY_FLOAT, AT)
-    assert known(ir.Compare("<", half, half, AT), True, i=(0, 1)) == {"i": (0, 1)}
-
-
-def test_what_is_known_is_not_changed() -> None:
-    env: Environment = {"i": (0, 9)}
-    assert assume((i < 5).node, True, env) == {"i": (0, 4)}
-    assert env == {"i": (0, 9)}
-    assert assume((i < 50).node, True, env) is env
-
-
-def test_where_two_paths_join() -> None:
-    a: Environment = {"i": (0, 3), "j": (1, 1)}
-    assert join(a, {"i": (5, 9)}) == {"i": (0, 9)}
-    assert join(a, None) is join(None, a) is join(a, a) is a
-    assert join(None, None) is None

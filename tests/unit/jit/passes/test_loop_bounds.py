@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
-from kerneltk import jit
 from kerneltk.jit import ir
 from kerneltk.jit.ir.types import number
 from kerneltk.jit.passes.barrier_fission import fission
@@ -75,29 +73,3 @@ def test_numbers_that_may_wrap_bound_nothing() -> None:
     m = ir.Local("m", kind, AT)  # of which nothing is known
     total = ir.Binary("+", wide.node, m, kind, AT)
     assert guard_text(let(E(m), 1), if_(E(ir.Compare("<", total, m, AT)), let(out[i], 1))) == "none"
-
-
-@jit.rawkernel()
-def product_below(out: Any) -> None:
-    k = jit.threadIdx.x
-    if np.int64(k) * np.int64(2**62) < 5:
-        out[k] = 1
-
-
-@jit.rawkernel()
-def sum_below(out: Any, a: Any) -> None:
-    k = jit.threadIdx.x
-    if a + np.int64(k) < 5:
-        out[k] = 1
-
-
-@pytest.mark.exhaustive
-def test_threads_behind_an_overflow_are_not_left_out() -> None:
-    k = np.arange(8)
-    found = np.zeros(8, np.int64)
-    product_below[1, 8](found)
-    np.testing.assert_array_equal(found, k * np.int64(2**62) < 5)
-    first = np.int64(2**63 - 3)
-    found[:] = 0
-    sum_below[1, 8](found, first)
-    np.testing.assert_array_equal(found, first + k < 5)

@@ -9,7 +9,7 @@ import pytest
 from kerneltk.jit import ir
 from kerneltk.jit.passes.rematerialization import rematerialized
 
-from .writing import AT, a, b, for_, i, if_, let, lines, local, n, out, tx, x
+from .writing import AT, a, b, for_, i, if_, let, local, n, out, tx, x
 
 OWN = {"a", "b", "c"}
 
@@ -18,27 +18,8 @@ def threads(*body: Any) -> ir.ThreadLoop:
     return ir.ThreadLoop(body, AT)
 
 
-def result(*body: Any) -> str:
-    return "\n" + "\n".join(lines(rematerialized(body, OWN))) + "\n"
-
-
 def is_kept(*body: Any) -> bool:
     return rematerialized(body, OWN) is body or rematerialized(body, OWN) == body
-
-
-def test_a_cheap_value_is_computed_where_it_is_read() -> None:
-    assert (
-        result(threads(let(a, tx + 1)), threads(let(out[tx], n)), threads(let(out[a], a)))
-        == """
-threads:
-  a = threadIdx.x + 1
-threads:
-  out[threadIdx.x] = n
-threads:
-  a = threadIdx.x + 1
-  out[a] = a
-"""
-    )
 
 
 READ = threads(let(out[a], 1))

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from kerneltk.jit import ir
 from kerneltk.jit.ir.types import PY_INT
-from kerneltk.jit.passes.renaming import with_expressions, with_unique_names
+from kerneltk.jit.passes.renaming import with_unique_names
 
-from .writing import a, b, for_, i, j, kernel, let, lines, n, out, tx
+from .writing import for_, i, kernel, let, lines, n, out
 
 
 def shown(function: ir.Function) -> str:
     return "\n" + "\n".join(lines(function.body)) + "\n"
-
-
-def test_expressions_instead_of_variables() -> None:
-    known = {"a": (tx + 1).node, "b": n.node}
-    assert with_expressions((a * b + a).node, known) == ((tx + 1) * n + (tx + 1)).node
-    assert with_expressions((i + j).node, known) == (i + j).node
-    assert with_expressions(out[a].node, {"out": out.node}) == out[a].node
 
 
 def test_each_private_loop_variable_has_its_own_name() -> None:

@@ -6,15 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Operation
-from kerneltk.jit.ir.types import BOOL, PY_INT, VOID, Array, Type, number
+from kerneltk.jit.ir.types import BOOL, PY_INT, VOID, Array, Type
 from kerneltk.jit.passes.barrier_fission import NotSplit
 
 AT = ir.Span(1, 0, 1, 1)
-F32 = number(np.float32)
 BARRIER = Operation("syncthreads", "__syncthreads()", frozenset({ir.Effect.BARRIER}))
 SHUFFLE = Operation("shfl_sync", "", frozenset({ir.Effect.WAITS}))
 COORDINATES = {

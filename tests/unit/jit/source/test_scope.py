@@ -17,20 +17,6 @@ def scope(body: str, parameters: str = "x, n") -> Scope:
     return scope_of(function)
 
 
-def test_parameters_of_every_kind() -> None:
-    found = scope("y = a + b + c", "a, /, b, *, c=1")
-    assert found.parameters == ("a", "b", "c")
-    assert found.is_local("a")
-    assert found.is_local("y")
-    assert not found.is_local("z")
-
-
-def test_an_assigned_parameter_is_not_assigned_once() -> None:
-    found = scope("x = 1\ny = x")
-    assert not found.is_assigned_once("x")
-    assert found.is_assigned_once("y")
-
-
 @pytest.mark.parametrize(
     ("body", "assigned"),
     [
@@ -52,34 +38,6 @@ def test_an_assigned_parameter_is_not_assigned_once() -> None:
 )
 def test_assignments(body: str, assigned: dict[str, int]) -> None:
     assert scope(body).assigned == assigned
-
-
-def test_free_names_include_those_of_inner_functions() -> None:
-    found = scope(
-        """
-        y = outer + n
-        def g(a, b=default):
-            return a + y + deep
-        h = lambda a: a + other
-        """
-    )
-    assert found.free == {"outer", "default", "deep", "other"}
-
-
-def test_names_that_loops_assign() -> None:
-    found = scope(
-        """
-        a = 0
-        for i in range(n):
-            b = i
-            while b:
-                c = 1
-        else:
-            d = 1
-        e = 2
-        """
-    )
-    assert found.in_loops == {"i", "b", "c", "d"}
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ from kerneltk.jit.launch.marshalling import type_of
 
 Array = npt.NDArray[Any]
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
-BLOCKS = 3
 EXACT = ("--fmad=false",)
 GPU = PassContext(capabilities_of("cuda"))
 

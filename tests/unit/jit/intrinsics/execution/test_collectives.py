@@ -22,45 +22,6 @@ from .launching import GPU, launch, same, values
 # -- operations that are Python functions ---------------------------------------------------------
 
 
-def add_and_cut(a, b):
-    return min(a + b, 100)
-
-
-@jit.rawkernel(device=True)
-def weighted(a, b):
-    return a * 3 + b * 3 if a > b else a * 3 + b * 3 + 0
-
-
-@pytest.mark.exhaustive
-def test_python_functions_combine(backend: Any) -> None:
-    limit = np.int32(50)
-    Reduce = cub.BlockReduce[np.int32, 64]
-
-    def kernel(x, n, y):
-        i = jit.grid(1)
-        step = n + 1
-        y[0, i] = Reduce().ReduceAll(x[i], add_and_cut)
-        y[1, i] = Reduce().ReduceAll(x[i], lambda a, b: a if a % step >= b % step else b)
-        y[2, i] = Reduce().ReduceAll(x[i], lambda a, b: max(min(a, limit), b))
-
-        def nested(a, b):
-            return a ^ b
-
-        y[3, i] = Reduce().ReduceAll(x[i], nested)
-        y[4, i] = Reduce().ReduceAll(x[i], weighted)
-
-    x = np.random.default_rng(3).integers(1, 40, 64).astype("i4")
-    _, y = launch(backend, kernel, 1, 64, x, 9, np.zeros((5, 64), "i4"))
-    assert (y == y[:, :1]).all()
-    assert y[0, 0] == 100
-    assert y[1, 0] % 10 == (x % 10).max()
-    assert y[2, 0] == x.max()
-    assert y[3, 0] == np.bitwise_xor.reduce(x)
-    while len(x) > 1:
-        x = (x[::2] + x[1::2]) * 3
-    assert y[4, 0] == x[0]
-
-
 class Moments(NamedTuple):
     count: int
     mean: np.float64

@@ -2,42 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import pytest
 
-from kerneltk import jit
 from kerneltk.jit.intrinsics.execution.iterators import (
     ConstantIterator,
     CountingIterator,
     begin,
     end,
 )
-
-
-@jit.rawkernel()
-def walk(x, y):
-    first, last = x.begin(), x.end()
-    it = first + 2
-    y[0] = it[1]
-    y[1] = last - it
-    y[2] = (it - 1)[0]
-    y[3] = it == first + 2
-    y[4] = it != last
-    y[5] = first < last and it <= last and last > it and last >= first
-    count = 0
-    while first != last:
-        count += first[0]
-        first += 1
-    y[6] = count
-
-
-@pytest.mark.exhaustive
-def test_iterators_of_strided_arrays(backend: Any) -> None:
-    x, y = backend.asarrays(np.arange(12, dtype=np.int64)[::2], np.zeros(7, np.int64))
-    walk[1, 1](x, y)
-    assert backend.asnumpy(y).tolist() == [6, 4, 2, 1, 1, 1, 30]
 
 
 def test_they_are_python_as_well() -> None:

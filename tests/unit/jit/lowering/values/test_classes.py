@@ -8,9 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kerneltk.jit.intrinsics.base import Static
-from kerneltk.jit.lowering.values.classes import Own, class_of, found_in, is_generated
-
 from ..showing import check_table
 
 
@@ -87,20 +84,6 @@ class Answering:
 
     def __rmul__(self, other: Any) -> Any:
         return 7.0
-
-
-def test_the_class_of_a_value() -> None:
-    assert class_of(Static(Point(1))) is Point
-    assert class_of(Static(Plain(1))) is Plain
-    assert class_of(Static((1, 2))) is None
-    assert class_of(Static(1)) is None
-
-
-def test_what_a_decorator_made_is_none_of_the_users() -> None:
-    assert is_generated(*found_in(Plain, "__eq__"))  # type: ignore[misc]
-    assert is_generated(*found_in(Point, "_replace"))  # type: ignore[misc]
-    assert not is_generated(*found_in(Point, "__add__"))  # type: ignore[misc]
-    assert Own("tuple", tuple) == Own("tuple", tuple)
 
 
 class Metres(float):
