@@ -516,7 +516,7 @@ def _parted(name: str) -> Any:
             array, axis = _ravel(array), 0
         dtype = array.dtype if name == "partition" else np.dtype(np.intp)
         at = tuple(map(int, kth)) if isinstance(kth, tuple | list) else int(kth)
-        return called(array.trace, name, [array], array.extents, dtype, kth=at,
+        return called(name, [array], array.extents, dtype, kth=at,
                       axis=array.axis(axis))  # fmt: skip
 
     return run
