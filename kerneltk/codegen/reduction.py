@@ -67,6 +67,9 @@ class ReductionDefinition(KernelDefinition):
         Whether the last input, a mask, says which elements count.
     identity_number : int, float, complex or None
         The identity, if it was given as a number.
+    extreme : int
+        1 (-1) if a total is the largest (least) element, ``t0``, and its place, and nothing else;
+        2 (-2) if more is to do for an element than to load it.
     """
 
     map_expr: str
@@ -77,6 +80,7 @@ class ReductionDefinition(KernelDefinition):
     reduce_dims: bool = True
     mask: bool = False
     identity_number: complex | None = None
+    extreme: int = 0
 
     has_scratch = True
     expression_paths = (
@@ -475,6 +479,7 @@ class ReductionSpecialization(Specialization):
             else "",
             "reduce_type": bool(accumulator.text),
             "fields": accumulator.fields,
+            "extreme": definition.extreme,
             "most_bytes": MOST_BYTES,
             **{
                 name: (before, self.widened(part, totals, is_value=True), behind)

@@ -477,13 +477,6 @@ def reduction_definition(
         "reduction",
     )
     text = preamble.text
-    (first, *others) = reduces
-    if not (online or others) and totals[0].numbered and first.operand.dtype.kind in "biuf":
-        extreme = -1 if first.kind == "argmin" else 1
-        text += (
-            "\nstruct _type_reduce;\n"
-            f"template <> constexpr int kerneltk::sought_extreme<_type_reduce> = {extreme};"
-        )
     members = [item for total in totals for item in total.fields]
     if alone:
         reduce_type = members[0][0]
@@ -494,6 +487,11 @@ def reduction_definition(
             "{" + ", ".join(piece for total in totals for piece in getattr(total, pieces)) + "}"
             for pieces in ("mapped", "combined", "neutral")
         ]
+    first, *others = reduces
+    extreme = 0
+    if first.operand.dtype.kind in "biuf" and not (online or others):
+        extreme = {"argmax": 1, "argmin": -1}.get(first.kind, 0)
+        extreme *= 2 if in_memory(first.operand) is None else 1
     observed = ["_J"] if any(total.numbered for total in totals) else []
     observed += ["_in_ind"] if index_ndim else []
     return ReductionDefinition(
@@ -508,4 +506,5 @@ def reduction_definition(
         parse_accumulator(reduce_type, signature, text),
         reduce_dims=not index_ndim,
         known_facts=facts_of(observed, outputs, preamble.traps),
+        extreme=extreme,
     )

@@ -2,6 +2,7 @@
 // branches, and no vectors. Long rows: the extreme of each block, whose place is looked up if it is the best so far.
 #pragma once
 #include <kerneltk/extremes.hpp>
+#include <kerneltk/host_reduce.hpp>
 
 namespace kerneltk {
 
@@ -36,8 +37,8 @@ inline F chosen(int mask, F a, F b) {
 template <class T, int WIDE>
 class row_totals<T, WIDE, true, true, typename enable_if<sought_extreme<T> != 0, void>::type> {
     using V = decltype(T::t0);
-    static constexpr bool LEAST = sought_extreme<T> < 0;
-    static constexpr int LANES = WIDE > 64 / int(sizeof(V)) ? WIDE : 64 / int(sizeof(V)), BLOCK = 4 * LANES;
+    static constexpr bool LEAST = sought_extreme<T> < 0, COMPUTED = sought_extreme<T> % 2 == 0;
+    static constexpr int LANES = WIDE > 64 / int(sizeof(V)) ? WIDE : 64 / int(sizeof(V)), BLOCK = 16 * LANES;
     T best;
     bool has;
 
@@ -50,10 +51,15 @@ class row_totals<T, WIDE, true, true, typename enable_if<sought_extreme<T> != 0,
 
     template <class Element>
     __forceinline__ void take_block(long long k, int count, const Element& element) {
-        V lanes[LANES], values[BLOCK];
-        for (int l = 0; l < LANES; ++l) lanes[l] = values[l] = element(k + l).t0;
+        V lanes[LANES], values[COMPUTED ? BLOCK : 1];
+        const auto value_of = [&](int l) __attribute__((always_inline)) {
+            const V value = element(k + l).t0;
+            if constexpr (COMPUTED) values[l] = value;
+            return value;
+        };
+        for (int l = 0; l < LANES; ++l) lanes[l] = value_of(l);
         for (int from = LANES; from < count; from += LANES)
-            for (int l = 0; l < LANES; ++l) lanes[l] = better(lanes[l], values[from + l] = element(k + from + l).t0);
+            for (int l = 0; l < LANES; ++l) lanes[l] = better(lanes[l], value_of(from + l));
         int is_better = !has;
         for (int l = 0; l < LANES; ++l) is_better |= replaces(lanes[l], best.t0);
         if (!is_better) return;
@@ -61,7 +67,7 @@ class row_totals<T, WIDE, true, true, typename enable_if<sought_extreme<T> != 0,
         for (int l = 1; l < LANES; ++l) top = better(top, lanes[l]);
         int first = count;
         for (int l = 0; l < count; ++l) {
-            const V value = values[l];
+            const V value = COMPUTED ? values[l] : element(k + l).t0;
             const int at = (value == top) | ((value != value) & (top != top)) ? l : count;
             first = at < first ? at : first;
         }
@@ -84,7 +90,9 @@ public:
         while (count >= LANES && k < count) {
             // The last block begins earlier: it may take elements twice, as equal ones replace nothing.
             if (count - k < LANES) k = count - LANES;
-            const long long left = count - k < BLOCK ? count - k : BLOCK, taken = left - left % LANES;
+            // The first blocks, which are looked up most, are short.
+            const long long block = k < 2 * BLOCK ? 4 * LANES : BLOCK, left = count - k < block ? count - k : block;
+            const long long taken = left - left % LANES;
             ahead(k, k + taken);
             take_block(k, int(taken), element);
             k += taken;

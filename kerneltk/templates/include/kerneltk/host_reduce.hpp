@@ -102,8 +102,8 @@ __attribute__((noinline)) void fold(T* totals, long long count, long long width,
     }
 }
 
-// Whether a total is the place of the largest (1) or of the least (-1) element and nothing else; see
-// host_index_extremes.hpp.
+// Whether a total is the place of the largest (1) or of the least (-1) element and nothing else, twice that if elements
+// are computed; see host_index_extremes.hpp.
 template <class T>
 constexpr int sought_extreme = 0;
 

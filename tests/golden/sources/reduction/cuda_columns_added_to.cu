@@ -26,7 +26,7 @@ static_assert(sizeof(_type_reduce) <= 128, "the totals may take 128 bytes at mos
 #line 9999 "out_params"
 static_assert(__is_trivially_copyable(_type_reduce) && alignof(_type_reduce) <= 16, "on a GPU the totals must be trivially copyable, and aligned to 16 bytes at most");
 #line 29 "generated code"
-using _kt_total = kerneltk::total<unsigned int, true>;
+using _kt_total = unsigned int;
 extern "C" __global__ void __launch_bounds__(240)
 add_to(const __grid_constant__ _kt_arguments _kt_a) {
     T* const _kt_p_x = _kt_a._kt_p_x;
@@ -84,7 +84,7 @@ y += a
     const _kt_index _kt_first = 0, _kt_last = _kt_work;
     struct alignas(kerneltk::alignment_of<sizeof(_kt_total) * 8, alignof(_kt_total)>) _kt_totals {
         _kt_total of[8];
-    } _kt_t = {{_kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, }};
+    } _kt_t = {{_kt_identity(), _kt_identity(), _kt_identity(), _kt_identity(), _kt_identity(), _kt_identity(), _kt_identity(), _kt_identity(), }};
 #pragma unroll 1
     for (_kt_index _kt_r = _kt_first + _kt_y; _kt_r < _kt_last; _kt_r += 15) {
         alignas(16) T _kt_x_x[3][8];
@@ -112,26 +112,25 @@ y += a
         for (int _kt_u = 0; _kt_u < 3; ++_kt_u) {
             if (_kt_u == 0 || _kt_r + _kt_u * 5 < _kt_last) {
 #pragma unroll
-            for (int _kt_v = 0; _kt_v < 8; ++_kt_v) _kt_t.of[_kt_v].kt_add(_kt_reduce, _kt_map(0, 0, _kt_x_x[_kt_u][_kt_v]));
+            for (int _kt_v = 0; _kt_v < 8; ++_kt_v) _kt_t.of[_kt_v] = _kt_reduce(_kt_t.of[_kt_v], _kt_map(0, 0, _kt_x_x[_kt_u][_kt_v]));
             }
         }
     }
     alignas(16) __shared__ char _kt_memory[sizeof(_kt_totals) * 240];
     _kt_totals* const _kt_shared = reinterpret_cast<_kt_totals*>(_kt_memory);
+    _kt_total* const _kt_flat = reinterpret_cast<_kt_total*>(_kt_memory);
         _kt_shared[threadIdx.x] = _kt_t;
         __syncthreads();
 #pragma unroll 1
         for (int _kt_left = 5; _kt_left > 1;) {
             const int _kt_half = (_kt_left + 1) / 2;
-            if (_kt_y + _kt_half < _kt_left) {
-                const _kt_totals& _kt_other = _kt_shared[threadIdx.x + _kt_half * 48];
-#pragma unroll
-            for (int _kt_v = 0; _kt_v < 8; ++_kt_v) _kt_t.of[_kt_v].kt_merge(_kt_reduce, _kt_other.of[_kt_v]);
-                _kt_shared[threadIdx.x] = _kt_t;
-            }
+#pragma unroll 1
+            for (int _kt_k = threadIdx.x; _kt_k < (_kt_left - _kt_half) * 384; _kt_k += 240)
+                _kt_flat[_kt_k] = _kt_reduce(_kt_flat[_kt_k], _kt_flat[_kt_half * 384 + _kt_k]);
             _kt_left = _kt_half;
             __syncthreads();
         }
+        _kt_t = _kt_shared[threadIdx.x];
     if (_kt_y == 0 && _kt_wanted < _kt_columns) {
         const _kt_index _kt_c0 = _kt_wanted;
         const _kt_index _kt_wanted_begin = _kt_c0 * 8, _kt_last_begin = static_cast<_kt_index>(_kt_a._kt_outer[0]) - 8;
@@ -142,7 +141,7 @@ y += a
 #pragma unroll
             for (int _kt_v = 0; _kt_v < 8; ++_kt_v) if (_kt_v >= _kt_first_own) { _kt_z_y[_kt_v] = *(kerneltk::advance(_kt_q_y, _kt_v * static_cast<_kt_index>(_kt_a._kt_k_y[0]))); }
 #pragma unroll
-            for (int _kt_v = 0; _kt_v < 8; ++_kt_v) if (_kt_v >= _kt_first_own) _kt_post(_kt_t.of[_kt_v].kt_get(), 0, _kt_z_y[_kt_v]);
+            for (int _kt_v = 0; _kt_v < 8; ++_kt_v) if (_kt_v >= _kt_first_own) _kt_post(_kt_t.of[_kt_v], 0, _kt_z_y[_kt_v]);
         if (_kt_first_own == 0) kerneltk::copy<1, sizeof(_kt_z_y)>(_kt_q_y, _kt_z_y);
         else
 #pragma unroll

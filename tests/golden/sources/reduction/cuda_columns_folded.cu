@@ -26,7 +26,7 @@ static_assert(sizeof(_type_reduce) <= 128, "the totals may take 128 bytes at mos
 #line 9999 "out_params"
 static_assert(__is_trivially_copyable(_type_reduce) && alignof(_type_reduce) <= 16, "on a GPU the totals must be trivially copyable, and aligned to 16 bytes at most");
 #line 29 "generated code"
-using _kt_total = kerneltk::total<unsigned int, true>;
+using _kt_total = unsigned int;
 extern "C" __global__ void __launch_bounds__(500)
 total(const __grid_constant__ _kt_arguments _kt_a) {
     T* const _kt_p_x = _kt_a._kt_p_x;
@@ -77,30 +77,31 @@ y = a
     }
     const _kt_index _kt_work = static_cast<_kt_index>(_kt_a._kt_work);
     // Blocks take turns: what they read last is at the end of memory, where the next kernel may begin.
-    const _kt_index _kt_first = static_cast<_kt_index>(_kt_part) * 40, _kt_last = _kt_work;
+    const _kt_index _kt_first = static_cast<_kt_index>(_kt_part) * 80, _kt_last = _kt_work;
     struct alignas(kerneltk::alignment_of<sizeof(_kt_total) * 16, alignof(_kt_total)>) _kt_totals {
         _kt_total of[16];
-    } _kt_t = {{_kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, }};
+    } _kt_t = {{_kt_identity(), _kt_identity(), _kt_identity(), _kt_identity(), _kt_identity(), _kt_identity(), _kt_identity(), _kt_identity(), _kt_identity(), _kt_identity(), _kt_identity(), _kt_identity(), _kt_identity(), _kt_identity(), _kt_identity(), _kt_identity(), }};
 #pragma unroll 1
-    for (_kt_index _kt_r = _kt_first + _kt_y; _kt_r < _kt_last; _kt_r += static_cast<_kt_index>(_kt_split) * 40) {
-        alignas(16) T _kt_x_x[2][16];
+    for (_kt_index _kt_r = _kt_first + _kt_y; _kt_r < _kt_last; _kt_r += static_cast<_kt_index>(_kt_split) * 80) {
+        alignas(16) T _kt_x_x[4][16];
 #pragma unroll
-        for (int _kt_u = 0; _kt_u < 2; ++_kt_u) {
+        for (int _kt_u = 0; _kt_u < 4; ++_kt_u) {
             // Beyond the end the first row is loaded again: a condition would put the loads apart.
             const _kt_index _kt_row = _kt_r + _kt_u * 20 < _kt_last ? _kt_r + _kt_u * 20 : _kt_r;
             const _kt_index _kt_e0 = _kt_row;
             kerneltk::fetch<16, sizeof(_kt_x_x[_kt_u])>(_kt_x_x[_kt_u], kerneltk::advance(_kt_b_x, _kt_e0 * static_cast<_kt_index>(_kt_a._kt_r_x[0])));
         }
 #pragma unroll
-        for (int _kt_u = 0; _kt_u < 2; ++_kt_u) {
+        for (int _kt_u = 0; _kt_u < 4; ++_kt_u) {
             if (_kt_u == 0 || _kt_r + _kt_u * 20 < _kt_last) {
 #pragma unroll
-            for (int _kt_v = 0; _kt_v < 16; ++_kt_v) _kt_t.of[_kt_v].kt_add(_kt_reduce, _kt_map(0, 0, _kt_x_x[_kt_u][_kt_v]));
+            for (int _kt_v = 0; _kt_v < 16; ++_kt_v) _kt_t.of[_kt_v] = _kt_reduce(_kt_t.of[_kt_v], _kt_map(0, 0, _kt_x_x[_kt_u][_kt_v]));
             }
         }
     }
     alignas(16) __shared__ char _kt_memory[sizeof(_kt_totals) * 500];
     _kt_totals* const _kt_shared = reinterpret_cast<_kt_totals*>(_kt_memory);
+    _kt_total* const _kt_flat = reinterpret_cast<_kt_total*>(_kt_memory);
 #pragma unroll 1
     for (bool _kt_is_last = false;; _kt_is_last = true) {
         _kt_shared[threadIdx.x] = _kt_t;
@@ -108,37 +109,34 @@ y = a
 #pragma unroll 1
         for (int _kt_left = 20; _kt_left > 1;) {
             const int _kt_half = (_kt_left + 1) / 2;
-            if (_kt_y + _kt_half < _kt_left) {
-                const _kt_totals& _kt_other = _kt_shared[threadIdx.x + _kt_half * 25];
-#pragma unroll
-            for (int _kt_v = 0; _kt_v < 16; ++_kt_v) _kt_t.of[_kt_v].kt_merge(_kt_reduce, _kt_other.of[_kt_v]);
-                _kt_shared[threadIdx.x] = _kt_t;
-            }
+#pragma unroll 1
+            for (int _kt_k = threadIdx.x; _kt_k < (_kt_left - _kt_half) * 400; _kt_k += 500)
+                _kt_flat[_kt_k] = _kt_reduce(_kt_flat[_kt_k], _kt_flat[_kt_half * 400 + _kt_k]);
             _kt_left = _kt_half;
             __syncthreads();
         }
+        _kt_t = _kt_shared[threadIdx.x];
         if (_kt_is_last) break;
         auto* const _kt_slot = reinterpret_cast<kerneltk::published<_kt_totals>*>(_kt_a._kt_scratch + 65536) + blockIdx.x * 25 + _kt_x;
         const unsigned int _kt_step = gridDim.x * 25;
         if (_kt_y == 0) kerneltk::publish(_kt_slot + _kt_part * _kt_step, _kt_t);
         if (!kerneltk::is_last_block(_kt_counter, _kt_split)) return;
-        _kt_t = {{_kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, _kt_total{_kt_identity()}, }};
+        _kt_t = {{_kt_identity(), _kt_identity(), _kt_identity(), _kt_identity(), _kt_identity(), _kt_identity(), _kt_identity(), _kt_identity(), _kt_identity(), _kt_identity(), _kt_identity(), _kt_identity(), _kt_identity(), _kt_identity(), _kt_identity(), _kt_identity(), }};
 #pragma unroll 1
-        for (unsigned int _kt_k = _kt_y; _kt_k < _kt_split; _kt_k += 80) {
-            kerneltk::words<_kt_totals> _kt_other[4];
+        for (unsigned int _kt_k = _kt_y; _kt_k < _kt_split; _kt_k += 20) {
+            kerneltk::words<_kt_totals> _kt_other[1];
 #pragma unroll
-            for (int _kt_u = 0; _kt_u < 4; ++_kt_u)
-                kerneltk::read_published(_kt_other[_kt_u], _kt_slot + (_kt_k + _kt_u * 20 < _kt_split ? _kt_k + _kt_u * 20 : _kt_k) * _kt_step);
+            for (int _kt_u = 0; _kt_u < 1; ++_kt_u)
+                kerneltk::read_published(_kt_other[_kt_u], _kt_slot + (_kt_k) * _kt_step);
 #pragma unroll
-            for (int _kt_u = 0; _kt_u < 4; ++_kt_u) {
-                if (_kt_u == 0 || _kt_k + _kt_u * 20 < _kt_split) {
+            for (int _kt_u = 0; _kt_u < 1; ++_kt_u) {
+                {
 #pragma unroll
-            for (int _kt_v = 0; _kt_v < 16; ++_kt_v) _kt_t.of[_kt_v].kt_merge(_kt_reduce, _kt_other[_kt_u].value.of[_kt_v]);
+            for (int _kt_v = 0; _kt_v < 16; ++_kt_v) _kt_t.of[_kt_v] = _kt_reduce(_kt_t.of[_kt_v], _kt_other[_kt_u].value.of[_kt_v]);
                 }
             }
         }
     }
-    _kt_total* const _kt_flat = reinterpret_cast<_kt_total*>(_kt_memory);
     if (_kt_y == 0)
 #pragma unroll
             for (int _kt_v = 0; _kt_v < 16; ++_kt_v) _kt_flat[_kt_x * 16 + _kt_v] = _kt_t.of[_kt_v];
@@ -147,7 +145,7 @@ y = a
     for (int _kt_c = threadIdx.x; _kt_c < 50; _kt_c += 500) {
         _kt_total _kt_s = _kt_flat[_kt_c];
 #pragma unroll 1
-        for (int _kt_m = 1; _kt_m < 8; ++_kt_m) _kt_s.kt_merge(_kt_reduce, _kt_flat[_kt_m * 50 + _kt_c]);
+        for (int _kt_m = 1; _kt_m < 8; ++_kt_m) _kt_s = _kt_reduce(_kt_s, _kt_flat[_kt_m * 50 + _kt_c]);
         // Rows that do not make one of the loop's.
         const int _kt_rest = static_cast<int>(_kt_a._kt_length % 8);
 #pragma unroll 4
@@ -155,12 +153,12 @@ y = a
             const _kt_index _kt_e = _kt_m * 50 + _kt_c - _kt_x * 16;
             T _kt_x_x[1];
             kerneltk::fetch<1, 1>(&_kt_x_x[0], kerneltk::advance(_kt_b_x, _kt_work * static_cast<_kt_index>(_kt_a._kt_r_x[0]) + _kt_e * static_cast<_kt_index>(_kt_a._kt_k_x[0])));
-            _kt_s.kt_add(_kt_reduce, _kt_map(0, 0, _kt_x_x[0]));
+            _kt_s = _kt_reduce(_kt_s, _kt_map(0, 0, _kt_x_x[0]));
         }
         const _kt_index _kt_c0 = static_cast<_kt_index>(blockIdx.x) * 25;
             T* const _kt_q_y = kerneltk::advance(_kt_p_y, _kt_c0 * _kt_a._kt_k_y[0] * 16 + _kt_c * _kt_a._kt_k_y[0]);
             T _kt_y_y;
-            _kt_post(_kt_s.kt_get(), 0, _kt_y_y);
+            _kt_post(_kt_s, 0, _kt_y_y);
             *(_kt_q_y) = _kt_y_y;
     }
 }
