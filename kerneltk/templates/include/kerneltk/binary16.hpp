@@ -6,14 +6,18 @@ namespace kerneltk::binary16 {
 // Every conversion to binary16 rounds once, to nearest, ties to even.
 #ifdef __CUDACC_RTC__
 
+// The result of an instruction on binary16s is moved into another register: where a byte of it is stored, ptxas (12.9,
+// 13.0) takes the instruction's own register to be a number, and converts it to an integer.
+#define KERNELTK_BINARY16(INSTRUCTION) "{.reg .b16 found;" INSTRUCTION "; mov.b16 %0, found;}"
+
 __device__ __forceinline__ unsigned short to_bits(float x) {
     unsigned short bits;
-    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+    asm(KERNELTK_BINARY16("cvt.rn.f16.f32 found, %1") : "=h"(bits) : "f"(x));
     return bits;
 }
 __device__ __forceinline__ unsigned short to_bits(double x) {
     unsigned short bits;
-    asm("cvt.rn.f16.f64 %0, %1;" : "=h"(bits) : "d"(x));
+    asm(KERNELTK_BINARY16("cvt.rn.f16.f64 found, %1") : "=h"(bits) : "d"(x));
     return bits;
 }
 __device__ __forceinline__ float value(unsigned short bits) {

@@ -13,7 +13,8 @@ namespace kerneltk {
 #define KERNELTK_HALF(NAME, INSTRUCTION, OPERATOR)                                                \
     static __device__ __forceinline__ float16 half_##NAME(float16 x, float16 y) {                 \
         unsigned short bits;                                                                      \
-        asm(INSTRUCTION " %0, %1, %2;" : "=h"(bits) : "h"(x.to_bits()), "h"(y.to_bits()));        \
+        asm(KERNELTK_BINARY16(INSTRUCTION " found, %1, %2")                                       \
+            : "=h"(bits) : "h"(x.to_bits()), "h"(y.to_bits()));                                   \
         return float16::from_bits(bits);                                                          \
     }
 
