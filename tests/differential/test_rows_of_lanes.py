@@ -131,7 +131,7 @@ def test_rows_and_nothing_else_are_written(dtype: str, length: int, rows: int) -
     schedule = RowPlanner(False, 8, Sizes((size,), (), 8, 8, size))(rows, length)
     assert schedule is not None
     assert schedule.lanes
-    kernel, threads = _kernel(dtype, schedule), schedule.size(rows, length, 0)
+    kernel, threads = _kernel(dtype, schedule), schedule.lane_threads(rows)
     values = np.random.default_rng(rows).integers(-3, 4, (rows, length)).astype(dtype)
     _compare(kernel, threads, values, rows, length, rows == 1)
 
@@ -149,4 +149,4 @@ def test_several_rows_of_a_thread(dtype: str, length: int, rows: int) -> None:
     code = f"using T = {_TYPES[dtype]};\n{_headers()}{body}"
     kernel = kerneltk.RawKernel(code, "twice", ("-std=c++17", "-default-device"), checks=False)
     values = np.random.default_rng(3).integers(-3, 4, (64, length)).astype(dtype)
-    _compare(kernel, schedule.size(1, length, 64), values, 64)
+    _compare(kernel, schedule.tiles(64) * schedule.threads, values, 64)
