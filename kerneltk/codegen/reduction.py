@@ -68,7 +68,8 @@ class ReductionDefinition(KernelDefinition):
     identity_number : int, float, complex or None
         The identity, if it was given as a number.
     extreme : int
-        1 (-1) if a total is the largest (least) element, ``t0``, and its place, and nothing else;
+        1 (-1) if a total is the largest (least) element, ``t0``, and its place, the lowest of
+        equal ones, and nothing else;
         2 (-2) if more is to do for an element than to load it.
     """
 
@@ -430,6 +431,12 @@ class ReductionSpecialization(Specialization):
     def _moved(self) -> list[str]:
         return [name for name, is_moved in zip(self.walked, self.moved, strict=False) if is_moved]
 
+    @property
+    def _is_in_order(self) -> bool:
+        """Whether an output's elements are walked in the order of their numbers, ``_J``."""
+        steps = dict(zip(self.walked, self.schedule.reduction.strides, strict=True)).get("_J", ())
+        return min(steps, default=1) > 0 and list(steps) == sorted(steps, reverse=True)
+
     def constants(self, geometry: Geometry) -> list[int]:
         """The numbers of the argument block's constant part, but for index spaces and views."""
         schedule = self.schedule
@@ -479,7 +486,7 @@ class ReductionSpecialization(Specialization):
             else "",
             "reduce_type": bool(accumulator.text),
             "fields": accumulator.fields,
-            "extreme": definition.extreme,
+            "extreme": definition.extreme if self._is_in_order else 0,
             "most_bytes": MOST_BYTES,
             **{
                 name: (before, self.widened(part, totals, is_value=True), behind)

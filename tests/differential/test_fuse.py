@@ -159,6 +159,7 @@ def test_places_of_extremes_among_ties_and_nan(backend: Any, dtype: str) -> None
         return x.argmax(), x.argmin(axis=0), x.argmax(axis=1), x.argmin(axis=1)
 
     fused = kerneltk.fuse(program)
+    across = kerneltk.fuse(lambda x: x.T.argmax())  # not in the order of memory
     rng = np.random.default_rng(0)
     for columns in (1, 7, 64, 65, 300, 9001):
         x = rng.integers(0, 5, (9, columns)).astype(dtype)
@@ -170,6 +171,7 @@ def test_places_of_extremes_among_ties_and_nan(backend: Any, dtype: str) -> None
         x[4], x[5] = np.sort(x[4]), np.sort(x[5])[::-1]
         x[6] = 0
         same(fused(backend.asarray(x)), program(x), backend, (dtype, columns))
+        same(across(backend.asarray(x)), x.T.argmax(), backend, (dtype, columns))
 
 
 def test_quotients_of_all_sizes_are_rounded_once(backend: Any) -> None:

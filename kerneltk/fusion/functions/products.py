@@ -419,7 +419,7 @@ def _histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None,
     if isinstance(bins, str) or None in limits:
         raise unsupported("'histogram' takes a range, and bins, that are known in the trace.",
                           "pass edges as an array: 'np.linspace(low, high, n + 1)'.")  # fmt: skip
-    ends: Any = tuple(float(trace.guards.value(end)) for end in limits if end is not None) or None
+    ends: Any = tuple(trace.guards.value(end) for end in limits if end is not None) or None
     count = None
     if isinstance(bins, list | tuple) or np.ndim(bins):
         listed = of_list(trace, bins) if has_lazy(bins) else bins
@@ -443,7 +443,7 @@ def _histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None,
     counts: Any = called("histogram", operands, (extent,), dtype, bins=count, part=0,
                          ends=ends)  # fmt: skip
     if density:
-        counts = np.true_divide(counts, np.diff(edges)) / np.sum(counts)
+        counts = counts / np.diff(edges).astype(np.float64) / np.sum(counts)
     return counts, edges
 
 

@@ -19,7 +19,7 @@ from kerneltk.fusion.trace.creation import CREATION
 from kerneltk.fusion.trace.functions import no_scalar
 from kerneltk.fusion.trace.lazy import Lazy, LazyArray, LazyNumber
 from kerneltk.fusion.trace.operations import has_lazy, trace_of
-from kerneltk.fusion.trace.state import Trace, at_line, wrong_type, wrong_value
+from kerneltk.fusion.trace.state import Trace, at_line, unsupported, wrong_type, wrong_value
 
 
 class _Globals(dict[str, Any]):
@@ -188,4 +188,13 @@ def _pad(own: Any, array: Any, pad_width: Any, *args: Any, **kwargs: Any) -> Any
     return own(array, known, *args, **kwargs)
 
 
+def _at_one_place(own: Any, name: str, arr: Any, obj: Any, *args: Any, **kwargs: Any) -> Any:
+    if isinstance(obj, slice) or np.size(obj) != 1:
+        raise unsupported(f"'{name}' is fused for one place.",
+                          "take what stays by 'x[indices]', and join parts by 'np.concatenate'.",
+                          )  # fmt: skip
+    return own(arr, obj, *args, **kwargs)
+
+
 OWN_CODE["pad"] = functools.partial(_pad, OWN_CODE["pad"])
+OWN_CODE.update({n: functools.partial(_at_one_place, OWN_CODE[n], n) for n in ("delete", "insert")})

@@ -33,7 +33,7 @@ inline F chosen(int mask, F a, F b) {
 }
 
 // Long rows. The index is not carried along with each element, so a block costs what a maximum costs; the places of few
-// blocks are looked up, as the best so far seldom changes.
+// blocks are looked up, as the best so far seldom changes. Elements come in the order of their places.
 template <class T, int WIDE>
 class row_totals<T, WIDE, true, true, typename enable_if<sought_extreme<T> != 0, void>::type> {
     using V = decltype(T::t0);

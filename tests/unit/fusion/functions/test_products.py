@@ -87,6 +87,8 @@ def test_linear_algebra() -> None:
     check(program, half @ half.T + np.eye(4), half[0] + 0.5, tolerance=1e-9)
     check(lambda x: (np.linalg.norm(x), np.linalg.norm(x, axis=0)), arrays_of("i4", 3, 4))
     check(lambda x: np.linalg.norm(x), arrays_of("c8", 3, 4), tolerance=1e-6)
+    ends = (np.float64(0), np.float64(2))
+    check(lambda x: np.histogram(x, 3, ends, True, x), arrays_of("f4", 30), tolerance=1e-6)
 
 
 def test_fourier_transforms() -> None:

@@ -67,6 +67,7 @@ def test_hints_say_what_to_write_in_the_function() -> None:
         (lambda x: np.unique(x), "reduce with 'where=mask'"),
         (lambda x: np.nanquantile(x, 0.5), "fuse what comes before and behind, and call"),
         (lambda x: np.bincount(x), "np.add.at(counts, x, 1)"),
+        (lambda x: np.delete(x, [0, 1], 0), "'delete' is fused for one place"),
         (lambda x: x.trace(), "write 'np.trace(x)'"),
     ):
         with pytest.raises(kerneltk.UnsupportedError) as caught:
