@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any, NamedTuple
 
 import pytest
@@ -28,6 +29,10 @@ class Slotted:
     kept: Any = field(default=0, init=False)
 
 
+class Member(Enum):
+    PAIR = (1, 2.5)
+
+
 class Plain(tuple):  # type: ignore[type-arg]
     """Another tuple, with attributes of its own."""
 
@@ -41,6 +46,7 @@ class Plain(tuple):  # type: ignore[type-arg]
         (Frozen(4, None), ("scale", "pair"), (4, None)),
         (Slotted(5), ("x", "kept"), (5, 0)),
         (Plain((6,)), (), (6,)),
+        (Member.PAIR, ("value",), ((1, 2.5),)),
     ],
 )
 def test_a_structure_has_items(value: Any, names: tuple[str, ...], items: Any) -> None:

@@ -8,7 +8,7 @@ import types
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import chain
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -240,7 +240,7 @@ def _compared_by(
         return classes.called(low, found, (value, other), span)
     if found is None or found.kind == "object":
         if name == "__eq__" and is_enumeration(kind) and classes.class_of(other) is kind:
-            return _same_member(low, value, other, span)
+            return _same_member(low, kind, value, other, span)
         if name != "__ne__":
             return None
         equal = _compared_by(low, value, "__eq__", other, span)
@@ -254,8 +254,15 @@ def _compared_by(
     return _compare_items(low, _NODES[op](), a, b, span)
 
 
-def _same_member(low: Context, value: Value, other: Value, span: ir.Span) -> Value:
+def _same_member(low: Context, kind: Any, value: Value, other: Value, span: ir.Span) -> Value:
     """Return whether two members of an enumeration, of which no two have one value, are one."""
+    values = [member.value for member in kind]
+    if any(isinstance(one, float | complex | np.inexact) and one != one for one in values):
+        raise low.refuse(
+            f"Members of '{kind.__name__}' cannot be compared in a kernel: one is NaN.",
+            span,
+            "give it another value than NaN.",
+        )
     a, b = (_fields_of(low, member, ["value"], span) for member in (value, other))
     return _compare_items(low, ast.Eq(), a, b, span)
 
@@ -372,7 +379,7 @@ def _identity(low: Context, op: ast.cmpop, left: Value, right: Value, span: ir.S
         same = False  # what has a value at run time is neither
     elif (kind := classes.class_of(left)) is not None and is_enumeration(kind):
         is_same = classes.class_of(right) is kind
-        found = _same_member(low, left, right, span) if is_same else Static(False)
+        found = _same_member(low, kind, left, right, span) if is_same else Static(False)
         return found if isinstance(op, ast.Is) else _negated(low, found, span)
     elif low.mode == "numba" and all(_is_bool(value) for value in (left, right)):
         values = [as_number(low, value, span) for value in (left, right)]  # as numba: equal
