@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import zip_longest
 from typing import Any
 
@@ -62,18 +63,20 @@ def layouts_of(
     """Return a function of a struct's name, size and alignment as its compiler has them, which
     returns its layout; None where that is not known.
     """
+    # A partial one, and no function in this: sources are pickled with it.
     known = {struct.name: struct for struct in structs}
-    stand_for = {**_ALIASES, **dict(aliases)}
+    return partial(_sized_layout, known, {**_ALIASES, **dict(aliases)})
 
-    def find(name: str, size: int, alignment: int) -> Layout | None:
-        plain = name.replace("(anonymous)::", "").removeprefix("::")
-        found = _layout(plain, known, stand_for, 0)
-        if found is None:
-            return None
-        whole = found.size + -found.size % max(alignment, 1)
-        return found if whole == size and found.alignment <= alignment else None
 
-    return find
+def _sized_layout(
+    known: dict[str, DeclaredStruct], aliases: dict[str, str], name: str, size: int, alignment: int
+) -> Layout | None:
+    plain = name.replace("(anonymous)::", "").removeprefix("::")
+    found = _layout(plain, known, aliases, 0)
+    if found is None:
+        return None
+    whole = found.size + -found.size % max(alignment, 1)
+    return found if whole == size and found.alignment <= alignment else None
 
 
 def _layout(

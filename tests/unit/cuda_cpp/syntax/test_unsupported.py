@@ -105,7 +105,7 @@ def test_headers_of_libraries_for_gpus(name: str, is_device: bool) -> None:
 
 
 _DECLARED = re.compile(
-    r"^(?:class|struct|enum)\s+(\w+)"  # at the begin of a line: in the namespace itself
+    r"^(?:class|struct|enum|using)\s+(\w+)"  # at the begin of a line: in the namespace itself
     r"|^inline [\w ]+ (\w+)\("
     r"|^KERNELTK_CUB_OPERATOR\((?!name)(\w+)",
     re.MULTILINE,
