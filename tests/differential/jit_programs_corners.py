@@ -1,12 +1,11 @@
 """Programs about what is easily got wrong: order of evaluation, names, extremes, aliases."""
 
-# ruff: noqa: B023, E731, N806
+# ruff: noqa: B023, N806
 from __future__ import annotations
 
 import enum
 import types
 
-import ml_dtypes
 import numpy as np
 
 from kerneltk import jit
@@ -39,17 +38,6 @@ def values_are_evaluated_before_targets(counts, y):
     y[i, following(counts, i)] = following(counts, i)
     y[i, following(counts, i)] += following(counts, i)
     y[i, following(counts, i)], y[i, following(counts, i)] = following(counts, i), 50
-
-
-def noted(a, b, c):
-    return a * 100 + b * 10 + c
-
-
-@TABLE.program(zeros(N, "i4"), out((2, N), "i4"))
-def arguments_are_evaluated_in_order(counts, y):
-    i = jit.grid(1)
-    y[0, i] = noted(following(counts, i), following(counts, i), following(counts, i))
-    y[1, i] = noted(c=following(counts, i), a=following(counts, i), b=counts[i])
 
 
 @TABLE.program(ints(N, -3, 4), ints(N, -2, 3), out((4, N), "i4"))
@@ -136,24 +124,7 @@ def i(k):
     return k + 1000
 
 
-@TABLE.program(ints(), out(N, "i4"))
-def functions_and_variables_of_one_name(x, y):
-    k = jit.grid(1)
-    template_ = i(x[k])
-    y[k] = template(template_, 1)
-
-
 # -- closures and constants ---------------------------------------------------------------------
-
-
-@TABLE.program(ints(), out(N, "i4"))
-def nested_functions_see_later_values(x, y):
-    k = jit.grid(1)
-    base = x[k]
-    above = lambda v: v + base
-    first = above(1)
-    base = 100
-    y[k] = first * 1000 + above(1)
 
 
 @TABLE.program(ints(), out(N, "i4"))
@@ -167,20 +138,6 @@ def nested_functions_see_the_variable_of_a_loop(x, y):
 
         total += times(x[k])
     y[k] = total
-
-
-@TABLE.program(ints(), out(N, "i4"))
-def parameters_of_nested_functions_hide_variables(x, y):
-    k = jit.grid(1)
-    v = x[k]
-
-    def change(v):
-        w = v * 2
-        v = w + 1
-        return v
-
-    w = 5
-    y[k] = change(3) * 1000 + v * 10 + w
 
 
 class Colour(enum.IntEnum):
@@ -214,19 +171,6 @@ def membership_in_tuples(x, y):
 
 
 # -- loops --------------------------------------------------------------------------------------
-
-
-@TABLE.program(ints(N, 0, 5, "u1"), out((2, N), "i4"))
-def ranges_of_unsigned_bounds(x, y):
-    i = jit.grid(1)
-    total = 0
-    for k in range(x[i]):
-        total += k - 3
-    y[0, i] = total
-    total = 0
-    for k in range(int(x[i]) - 1, -1, -1):
-        total = total * 3 + k
-    y[1, i] = total
 
 
 @TABLE.program(ints(N, 0, 3, "u1"), out(N, "i4"))
@@ -274,22 +218,6 @@ def branches_that_are_known(x, y):
         y[i] = x.nothing
 
 
-@TABLE.program(ints((N, 4)), out(N, "i4"))
-def statements_that_are_never_reached(x, y):
-    i = jit.grid(1)
-    for k in range(4):
-        if x[i, k] > 3:
-            y[i] = k
-            break
-            y[i] = -5
-        continue
-        y[i] = -6
-    else:
-        y[i] = 9
-    return
-    y[i] = -7
-
-
 # -- dtypes -------------------------------------------------------------------------------------
 
 
@@ -299,21 +227,6 @@ def float16_inside_only(x, y):
     h = np.float16(x[i])
     y[0, i] = h * h + 1
     y[1, i] = np.sqrt(abs(h))
-
-
-@TABLE.program(floats(), out((2, N), "f8"))
-def bfloat16_inside_only(x, y):
-    i = jit.grid(1)
-    h = ml_dtypes.bfloat16(x[i])
-    y[0, i] = h * h
-    y[1, i] = h < 1
-
-
-@TABLE.program(floats(), out(N, "f8"))
-def complex_inside_only(x, y):
-    i = jit.grid(1)
-    z = complex(x[i], 2)
-    y[i] = (z * z).imag + (1j * x[i]).imag
 
 
 @TABLE.program(lambda _: (np.arange(N) / 10).astype("f4"), out((4, N), "?"), ints(N, -3, 4, "i1"))
@@ -335,19 +248,6 @@ def differences_of_zeros(i, x, y):
     y[3, t] = (n - n) - float(n)
     y[4, t] = (float(n) - float(n)) - n
     y[5, t] = x[t] * whole - 0.0 * whole + float(whole)
-
-
-@TABLE.program(ints(N, -50, 50), ints(N, 0, 200, "u1"), zeros((4, N), "i4"), out(N, "?"))
-def augmented_assignments_across_dtypes(x, z, y, w):
-    i = jit.grid(1)
-    y[0, i] += 2.75
-    y[1, i] = x[i]
-    y[1, i] /= 3
-    z[i] += 100
-    y[2, i] -= z[i]
-    w[i] &= x[i] > 0
-    w[i] ^= z[i] > 128
-    y[3, i] |= x[i]
 
 
 @TABLE.program(
@@ -390,15 +290,6 @@ def python_numbers_of_every_size(y):
 # -- arrays and records -------------------------------------------------------------------------
 
 
-@TABLE.program(ints(), ints())
-def arrays_exchanged_in_a_loop(x, z):
-    k = jit.grid(1)
-    source, target = x, z
-    for _ in range(3):
-        target[k] = source[k] * 2 + 1
-        source, target = target, source
-
-
 @TABLE.program(ints((N, 4)), view(ints((N, 8)), np.s_[:, ::2]), out(N, "i4"))
 def one_of_two_views(x, z, y):
     k = jit.grid(1)
@@ -406,18 +297,6 @@ def one_of_two_views(x, z, y):
     if k % 2:
         row = z[k]
     y[k] = row[0] + row[3] * 10
-
-
-def middle_of(values):
-    return values[1:-1]
-
-
-@TABLE.program(ints((N, 5)), out(N, "i4"))
-def function_that_returns_a_view(x, y):
-    k = jit.grid(1)
-    part = middle_of(x[k])
-    part[0] = 7
-    y[k] = part[0] + part[2] * 10 + len(part) * 1000
 
 
 @TABLE.program(ints(), out(N, "i4"))
@@ -454,36 +333,3 @@ PIXEL = np.dtype([("r", "u1"), ("g", "u1"), ("on", "?"), ("pad", "i1"), ("w", "f
 def record_as_an_argument(one, y):
     k = jit.grid(1)
     y[k] = one.w + one.r + k
-
-
-@TABLE.program(lambda _: np.zeros((2, 0, 3)), out(N, "i4"))
-def array_with_an_empty_axis(x, y):
-    k = jit.grid(1)
-    y[k] = x.size + x.shape[2] + len(x[1])
-
-
-@TABLE.program(ints(64, 0, 4), floats(64), out((2, 64)), grid=1, block=64)
-def local_arrays_behind_a_barrier(which, x, y):
-    t = jit.threadIdx.x
-    moved = jit.shared_memory(np.float32, 64)
-    moved[t] = x[t]
-    jit.syncthreads()
-    of_thread = jit.local_memory(np.float32, 4)
-    for k in range(4):
-        of_thread[k] = moved[t] * (k + 1)
-    y[0, t] = of_thread[which[t]]
-    y[1, t] = moved[63 - t]
-
-
-def thread_index():
-    return jit.threadIdx.x
-
-
-@TABLE.program(ints(64), out((2, 64), "i4"), grid=1, block=64)
-def coordinates_of_a_function_behind_a_barrier(x, y):
-    t = jit.threadIdx.x
-    moved = jit.shared_memory(np.int32, 64)
-    moved[t] = x[t]
-    jit.syncthreads()
-    y[0, t] = moved[63 - t]
-    y[1, t] = thread_index()

@@ -129,18 +129,6 @@ def casts_of_float32(x, y):
     y[11, i] = np.bool_(x[i])
 
 
-@TABLE.program(floats(N, -9, 9), ints(N, -128, 127, "i1"), out((7, N), "f8"))
-def builtin_casts(x, k, y):
-    i = jit.grid(1)
-    y[0, i] = int(x[i])
-    y[1, i] = int(k[i]) * 1000
-    y[2, i] = float(x[i]) * 0.1
-    y[3, i] = float(k[i]) / 3
-    y[4, i] = bool(k[i])
-    y[5, i] = int(k[i] > 3) + int(x[i] > 0)
-    y[6, i] = int(x[i] * 10) // 7
-
-
 @TABLE.program(floats(N, -99, 99, "f8"), out(N, "i4"), out(N, "?"), out(N, "f4"))
 def stores_of_floats_convert(x, a, b, c):
     i = jit.grid(1)
@@ -158,21 +146,3 @@ def numbers_as_arguments(x, n, weak, strong, k, flag, y):
     y[3, i] = x[i] * k
     y[4, i] = x[i] if flag else 0
     y[5, i] = n / 2 + k // 2
-
-
-@TABLE.program(
-    np.int8(100),
-    np.uint16(65535),
-    np.float16(0.1),
-    1 + 2j,
-    np.complex64(3 - 1j),
-    out((3, N), "f8"),
-    out((2, N), "c16"),
-)
-def numpy_scalars_as_arguments(a, b, c, d, e, y, z):
-    i = jit.grid(1)
-    y[0, i] = a + a
-    y[1, i] = b + b
-    y[2, i] = c * 3
-    z[0, i] = d * i
-    z[1, i] = e * d

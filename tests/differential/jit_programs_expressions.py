@@ -1,6 +1,5 @@
 """Programs about expressions, and about the operators of each class of dtypes."""
 
-# ruff: noqa: SIM208
 from __future__ import annotations
 
 import operator
@@ -9,7 +8,7 @@ import numpy as np
 
 from kerneltk import jit
 
-from .jit_programs_support import N, Table, bools, floats, ints, out
+from .jit_programs_support import N, Table, floats, ints, out
 
 TABLE = Table()
 
@@ -37,17 +36,6 @@ def and_or_stop_early(x, notes, y):
         y[i] += 1
     if x[i] > 0 or noted(notes, i, False):
         y[i] += 2
-
-
-@TABLE.program(bools(), bools(), out((6, N), "?"))
-def and_or_not_of_bools(a, b, y):
-    i = jit.grid(1)
-    y[0, i] = a[i] and b[i]
-    y[1, i] = a[i] or b[i]
-    y[2, i] = not a[i]
-    y[3, i] = not (a[i] and b[i]) or a[i]
-    y[4, i] = (a[i] and not b[i]) or (b[i] and not a[i])
-    y[5, i] = not not a[i]
 
 
 @TABLE.program(ints(N, -2, 3), ints(N, -2, 3), floats(), out((6, N), "f8"))
@@ -82,52 +70,12 @@ def least_and_greatest_are_one_of_the_values(x, z, y):
     y[6, i] = max(x[i] > 0, x[i] < -2)
 
 
-@TABLE.program(ints(), ints(), out(N, "i4"))
-def array_where_none_may_be(x, bias, y):
-    i = jit.grid(1)
-    y[i] = x[i]
-    if bias is not None:
-        y[i] += bias[i]
-
-
 @TABLE.program(floats(), out((3, N), "c8"))
 def imaginary_literals(x, y):
     i = jit.grid(1)
     y[0, i] = x[i] * 1j
     y[1, i] = x[i] + 2j
     y[2, i] = (1 + 2j) * (3 - 1j) + i
-
-
-@TABLE.program(bools(), bools(), out((9, N), "f8"))
-def arithmetic_of_bools(a, b, y):
-    i = jit.grid(1)
-    y[0, i] = a[i] / True
-    y[1, i] = a[i] * b[i]
-    y[2, i] = a[i] & b[i]
-    y[3, i] = a[i] | b[i]
-    y[4, i] = a[i] ^ b[i]
-    y[5, i] = a[i] + 1
-    y[6, i] = a[i] * 2.5
-    y[7, i] = a[i] == b[i]
-    y[8, i] = a[i] < b[i]
-
-
-@TABLE.program(
-    ints(N, -3, 4, "i1"),
-    ints(N, 0, 4, "u4"),
-    floats(N, -4, 4, "f8"),
-    out((8, N), "?"),
-)
-def comparisons_between_dtypes(a, b, c, y):
-    i = jit.grid(1)
-    y[0, i] = a[i] < b[i]
-    y[1, i] = a[i] == b[i]
-    y[2, i] = b[i] > c[i]
-    y[3, i] = a[i] <= c[i]
-    y[4, i] = a[i] > 0.5
-    y[5, i] = b[i] > -1
-    y[6, i] = a[i] < 300
-    y[7, i] = c[i] >= i
 
 
 @TABLE.program(

@@ -14,24 +14,6 @@ from .jit_programs_support import N, Table, floats, ints, out, zeros
 TABLE = Table()
 
 
-def fibonacci(n):
-    if n < 2:
-        return n
-    return fibonacci(n - 1) + fibonacci(n - 2)
-
-
-def factorial(n):
-    return 1 if n <= 1 else n * factorial(n - 1)
-
-
-@TABLE.program(ints(N, 0, 12), out((3, N), "i8"))
-def one_that_calls_itself(n, y):
-    i = jit.grid(1)
-    y[0, i] = fibonacci(n[i])
-    y[1, i] = factorial(n[i])
-    y[2, i] = fibonacci(5)
-
-
 def even(n):
     if n > 0:
         return odd(n - 1)
@@ -204,20 +186,3 @@ def barriers_at_each_level(n, y):
     i, k = jit.grid(1), jit.threadIdx.x
     shared[k] = n[i]
     y[i] = summed(shared, k, N // 4)
-
-
-def endless_type(n) -> np.float32:
-    found = endless_type(n - 1) if n > 0 else np.float32(0)
-    return found + np.float32(0.1)
-
-
-def rises(n: np.float32):
-    """Have its parameter converted at each level."""
-    return n if n > 3 else rises(n * 2)
-
-
-@TABLE.program(ints(N, 0, 9), out((2, N), "f4"))
-def annotated(n, y):
-    i = jit.grid(1)
-    y[0, i] = endless_type(n[i])
-    y[1, i] = rises(np.float32(n[i]) + np.float32(1))

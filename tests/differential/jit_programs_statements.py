@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from kerneltk import jit
 
-from .jit_programs_support import N, Table, ints, out, zeros
+from .jit_programs_support import N, Table, ints, out
 
 TABLE = Table()
 
@@ -31,46 +31,6 @@ def for_range_with_a_step_of_either_sign(size, sign, y):
     y[i] = total
 
 
-@TABLE.program(ints(N, 3, 9), out(N, "i8"))
-def for_bounds_are_evaluated_once(x, y):
-    i = jit.grid(1)
-    n = x[i]
-    count = 0
-    for _ in range(n):
-        n -= 1
-        count += 1
-    y[i] = count * 100 + n
-
-
-@TABLE.program(ints((N, 5), -3, 4), out(N, "i4"))
-def break_and_continue_of_nested_loops(x, y):
-    i = jit.grid(1)
-    total = 0
-    for j in range(5):
-        for k in range(5):
-            if x[i, k] < 0:
-                continue
-            if x[i, k] > x[i, j]:
-                break
-            total += 1
-        else:
-            continue
-        if total > 12:
-            break
-    y[i] = total
-
-
-def counted(counts, k):
-    counts[k] += 1
-    return k
-
-
-@TABLE.program(zeros(N, "i4"), zeros(N, "i4"))
-def augmented_index_is_evaluated_once(counts, y):
-    i = jit.grid(1)
-    y[counted(counts, i)] += 10
-
-
 @TABLE.program(ints(N, 1, 9), out(N, "i4"))
 def assert_that_holds(x, y):
     i = jit.grid(1)
@@ -78,18 +38,6 @@ def assert_that_holds(x, y):
     assert i < y.size, "a message"
     assert x[i] < 10, f"{x[i]} at {i} is not below {2 * 5}"
     y[i] = min(x[i], float("inf"))
-
-
-@TABLE.program(ints(), out(N, "i4"))
-def docstring_and_bare_constants(x, y):
-    """Has a docstring.
-
-    Of two paragraphs.
-    """
-    i = jit.grid(1)
-    "a string that stands alone"
-    ...
-    y[i] = x[i]
 
 
 @TABLE.program(ints(N, 0, 5), out(N, "i4"))
@@ -128,15 +76,6 @@ def loops_over_enumerated_and_zipped_arrays(x, y):
         y[4, i] += row[k]
     for (k, v), (p, q) in zip(enumerate((2, 3)), ((1, a), (4, b)), strict=False):
         y[4, i] += k * v * p * q[0]
-
-
-@TABLE.program(ints(8), ints(8), out(2, "i8"), grid=1, block=1)
-def loops_over_an_array_that_is_assigned_to(x, z, y):
-    part = x
-    for v in part:
-        y[0] = y[0] * 2 + v
-        part = z
-    y[1] = part[0]
 
 
 @TABLE.program(ints(), out(N, "i8"))

@@ -75,25 +75,6 @@ def block_scan_in_shared_memory(x, y):
     y[i] = kept[now, t]
 
 
-@TABLE.program(
-    floats((8, 8)), floats((8, 8)), out((8, 8)), grid=(2, 2), block=(4, 4), tolerance=1e-5
-)
-def matrix_product_of_tiles(a, b, y):
-    c, r = jit.grid(2)
-    tx, ty = jit.threadIdx.x, jit.threadIdx.y
-    left = jit.shared_memory(np.float32, (4, 4))
-    right = jit.shared_memory(np.float32, (4, 4))
-    total = np.float32(0)
-    for k in range(2):
-        left[ty, tx] = a[r, k * 4 + tx]
-        right[ty, tx] = b[k * 4 + ty, c]
-        jit.syncthreads()
-        for j in range(4):
-            total += left[ty, j] * right[j, tx]
-        jit.syncthreads()
-    y[r, c] = total
-
-
 @TABLE.program(ints((8, 8)), out((8, 8), "i4"), grid=(2, 2), block=(4, 4))
 def transposition_by_tiles(x, y):
     tile = jit.shared_memory(np.int32, (4, 5))
@@ -133,38 +114,12 @@ def barrier_in_a_function(x, y):
     y[i] += shared_neighbour(y, i, jit.threadIdx.x)
 
 
-@TABLE.program(ints(N, 1, 50), out(N, "i4"), out(2, "i4"))
-def barriers_until_all_are_done(x, y, rounds):
-    i = jit.grid(1)
-    v = x[i]
-    n = 0
-    while jit.syncthreads_or(v > 1):
-        if v > 1:
-            v //= 2
-        n += 1
-    y[i] = n
-    if jit.threadIdx.x == 0:
-        rounds[jit.blockIdx.x] = n
-
-
 @TABLE.program(ints(), out((3, N), "i4"))
 def barriers_that_vote(x, y):
     i = jit.grid(1)
     y[0, i] = jit.syncthreads_count(x[i] > 0)
     y[1, i] = 1 if jit.syncthreads_and(x[i] > -20) else 0
     y[2, i] = 1 if jit.syncthreads_or(x[i] > 20) else 0
-
-
-@TABLE.program(ints(), out(N, "i4"))
-def slice_of_shared_memory(x, y):
-    i = jit.grid(1)
-    t = jit.threadIdx.x
-    kept = jit.shared_memory(np.int32, (2, 16))
-    kept[t % 2][t] = x[i]
-    kept[1 - t % 2, t] = -1
-    jit.syncthreads()
-    half = kept[0, 8:]
-    y[i] = half[t % 8] + len(half) + kept.shape[0] * kept.size
 
 
 @TABLE.program(ints(), out(N, "i4"))
@@ -188,25 +143,6 @@ def variables_across_barriers(x, y):
     y[i] = kept[15 - t] + a * b + row[0] + first
 
 
-@TABLE.program(ints((N, 4)), out(N, "i4"))
-def barriers_in_nested_loops(x, y):
-    i = jit.grid(1)
-    t = jit.threadIdx.x
-    kept = jit.shared_memory(np.int32, 16)
-    total = 0
-    for k in range(4):
-        for j in range(k):
-            kept[t] = x[i, k] * 2 + j
-            jit.syncthreads()
-            total += kept[(t + k) % 16]
-            jit.syncthreads()
-        if k == 2:
-            continue
-        total *= 2
-        jit.syncthreads()
-    y[i] = total
-
-
 @TABLE.program(ints(), 3, out(N, "i4"))
 def barriers_and_a_uniform_break(x, n, y):
     i = jit.grid(1)
@@ -225,39 +161,6 @@ def barriers_and_a_uniform_break(x, n, y):
     else:
         value = -1
     y[i] = value
-
-
-@TABLE.program(ints(), out(N, "i4"))
-def barrier_between_branches_of_threads(x, y):
-    i = jit.grid(1)
-    t = jit.threadIdx.x
-    kept = jit.shared_memory(np.int32, 16)
-    if t < 8:
-        for k in range(t + 1):
-            if x[i] < 0:
-                break
-            kept[t] = x[i] + k
-        else:
-            kept[t] = 99
-    else:
-        kept[t] = x[i] * 3
-    if x[i] < 0:
-        kept[t] = -5
-    jit.syncthreads()
-    y[i] = kept[15 - t]
-
-
-@TABLE.program(ints(), 0, out(N, "i4"))
-def uniform_return_before_a_barrier(x, n, y):
-    i = jit.grid(1)
-    t = jit.threadIdx.x
-    kept = jit.shared_memory(np.int32, 16)
-    y[i] = -1
-    if jit.blockIdx.x == n:
-        return
-    kept[t] = x[i]
-    jit.syncthreads()
-    y[i] = kept[(t + 5) % 16]
 
 
 @TABLE.program(ints(N - 5), out(N, "i4"))
@@ -285,43 +188,6 @@ def threads_that_return_in_a_loop(x, rows, y):
             return
         jit.syncthreads()
         y[k, i] = kept[15 - t] + k
-
-
-@TABLE.program(ints(), out(N, "i4"))
-def local_memory_across_barriers(x, y):
-    i = jit.grid(1)
-    t = jit.threadIdx.x
-    kept = jit.shared_memory(np.int32, 16)
-    own = jit.local_memory(np.int32, (2, 2))
-    for k in range(4):
-        own[k // 2, k % 2] = x[(i + k) % N]
-    kept[t] = own[1, 0]
-    jit.syncthreads()
-    own[0, 0] += kept[15 - t]
-    jit.syncthreads()
-    y[i] = own[0, 0] * 2 - own[1, 1]
-
-
-def rounds_of_neighbours(kept, t, rounds):
-    value = 0
-    for _ in range(rounds):
-        value = kept[t ^ 1] - kept[t]
-        jit.syncthreads()
-        kept[t] = value
-        jit.syncthreads()
-    return value
-
-
-@TABLE.program(ints(), out((2, N), "i4"))
-def barriers_in_a_loop_of_a_function(x, y):
-    i = jit.grid(1)
-    t = jit.threadIdx.x
-    kept = jit.shared_memory(np.int32, 16)
-    for k in range(2):
-        kept[t] = x[i] + k
-        jit.syncthreads()
-        y[k, i] = rounds_of_neighbours(kept, t, k + 2) * 10
-        jit.syncthreads()
 
 
 @TABLE.program(floats(), floats(), out((2, N)), tolerance=1e-6)
@@ -386,15 +252,6 @@ def shuffles_of_a_width(x, y):
     y[2, t] = jit.shfl_up_sync(ALL, x[t], 2, width=8)
     y[3, t] = jit.shfl_down_sync(ALL, x[t], 3, width=16)
     y[4, t] = jit.shfl_xor_sync(ALL, x[t], 1, width=2)
-
-
-@TABLE.program(ints(32), out(32, "i4"), grid=1, block=32)
-def shuffle_of_half_a_warp(x, y):
-    t = jit.threadIdx.x
-    if t < 16:
-        y[t] = jit.shfl_xor_sync(0xFFFF, x[t], 5)
-    else:
-        y[t] = jit.shfl_down_sync(0xFFFF0000, x[t], 1)
 
 
 @TABLE.program(ints(64), out((6, 64), "i8"), grid=1, block=64)
@@ -586,7 +443,6 @@ def fused(x, y):
 TABLE.program((1 + np.arange(N) / 2**13).astype("f4"), out((2, N), "f4"), name="fma_of_float32")(
     fused
 )
-TABLE.program(1 + np.arange(N) / 2**30, out((2, N), "f8"), name="fma_of_float64")(fused)
 
 
 # -- groups and collectives ---------------------------------------------------------------------
@@ -678,16 +534,6 @@ def block_reduce(x, y):
         y[0, b] = total
         y[1, b] = high
         y[2, b] = low
-
-
-@TABLE.program(ints(64), out((2, 64), "i4"), grid=2, block=32)
-def block_scan(x, y):
-    i = jit.grid(1)
-    BlockScan = jit.cub.BlockScan[np.int32, 32]
-    temp = jit.shared_memory(BlockScan.TempStorage, 1)
-    y[0, i] = BlockScan(temp[0]).InclusiveSum(x[i])
-    jit.syncthreads()
-    y[1, i] = BlockScan(temp[0]).ExclusiveSum(x[i])
 
 
 Totals = jit.cub.BlockReduce[np.int32, 32]

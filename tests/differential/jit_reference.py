@@ -548,20 +548,6 @@ class Common:
         kind = np.result_type(a, b, c).type
         return kind(float(Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c))))
 
-    def cbrt(self, value: Any) -> Any:
-        return np.cbrt(value)
-
-    def rsqrt(self, value: Any) -> Any:
-        return 1 / np.sqrt(value)
-
-    def selp(self, condition: Any, then: Any, orelse: Any) -> Any:
-        return then if condition else orelse
-
-    def clock(self) -> int:
-        return 0
-
-    clock64 = clock
-
 
 def width(value: Any) -> int:
     """Return the bits of an integer; Python's own have 64."""
@@ -651,15 +637,8 @@ class NumbaNames(Common):
         self.atomic = NumbaAtomics()
         self.cg = Groups(machine)
 
-    @property
-    def laneid(self) -> int:
-        return self._machine.current.lane
-
 
 class NumbaAtomics:
-    def __getattr__(self, name: str) -> Any:
-        return atomic(name.rstrip("_"))
-
     def compare_and_swap(self, array: Any, expected: Any, value: Any) -> Any:
         return exchange(array, 0, lambda old: value if old == expected else old)
 

@@ -110,34 +110,6 @@ def warp_cases() -> Iterator[RawCase]:
         lambda: (floats(128, -1, 1, "f8"), ints(128, -40, 80), blank(128, "f8")),
         lambda x, lanes, out: {2: x[np.arange(128) // 32 * 32 + lanes % 32]})  # fmt: skip
 
-    def ballots(flags: Array) -> Array:
-        return (_warps(flags).astype(np.uint64) << np.arange(32, dtype=np.uint64)).sum(1)
-
-    def votes(x: Array, masks: Array, some: Array, every: Array, n: int) -> dict[int, Array]:
-        flags = np.pad(x > 0, (0, 256 - n))
-        return {1: ballots(flags), 2: _warps(flags).any(1) * 1, 3: _warps(flags).all(1) * 1}
-
-    yield RawCase("votes", file, "votes", 2, 128,
-        lambda: (np.concatenate([ints(64, 1, 9), ints(40, -9, 9), ints(130, -9, 0)]),
-                 blank(8, "u4"), blank(8, "i4"), blank(8, "i4"), 234), votes)  # fmt: skip
-    yield RawCase("lane-ranks", file, "lane_ranks", 3, 64,
-        lambda: (ints(192, 0, 99), blank(192, "i4")),
-        lambda x, out: {
-            1: np.where(_warps(x) & 1, np.cumsum(_warps(x) & 1, axis=1) - 1, -1).reshape(-1)
-        })  # fmt: skip
-
-    def matches(keys: Array, some: Array, every: Array, same: Array) -> dict[int, Array]:
-        equal = _warps(keys)[:, :, None] == _warps(keys)[:, None, :]
-        uniform = np.repeat(equal.all((1, 2)), 32)
-        return {
-            1: (equal.astype(np.uint64) << np.arange(32, dtype=np.uint64)).sum(2).reshape(-1),
-            2: np.where(uniform, 2**32 - 1, 0),
-            3: uniform * 1,
-        }
-
-    yield RawCase("matches", file, "matches", 2, 64,
-        lambda: (np.where(np.arange(128) // 32 == 2, 5, ints(128, 0, 6)).astype("i4"),
-                 blank(128, "u4"), blank(128, "u4"), blank(128, "i4")), matches)  # fmt: skip
     yield RawCase("active-lanes", file, "active_lanes", 2, 64,
         lambda: (blank(128, "u4"),),
         lambda out: {0: np.full(128, 2**32 - 1)})  # fmt: skip
@@ -147,15 +119,6 @@ def warp_cases() -> Iterator[RawCase]:
     yield RawCase("half-warps", file, "half_warps", 1, 32,
         lambda: (ints(32, -99, 99), blank(32, "i4")),
         lambda x, out: {1: np.repeat([x[:16].sum(), x[16:].max()], 16)})  # fmt: skip
-    yield RawCase("rotate-through-shared", file, "rotate_through_shared", 3, (32, 4),
-        lambda: (floats((12, 32), -1, 1), blank((12, 32), "f4")),
-        lambda x, out: {1: np.roll(x, -7, axis=1)})  # fmt: skip
-    yield RawCase("transpose-by-shuffles", file, "transpose_by_shuffles", 2, 64,
-        lambda: (ints((32, 4, 4), 0, 999), blank((32, 4, 4), "i4")),
-        lambda x, out: {1: x.transpose(0, 2, 1)})  # fmt: skip
-    yield RawCase("count-by-leaders", file, "count_by_leaders", 5, 96,
-        lambda: (ints(450, 0, 7), np.zeros(7, "i4"), 450),
-        lambda keys, counts, n: {1: np.bincount(keys, minlength=7)})  # fmt: skip
     file = "block_votes.cu"
 
     def barrier_votes(x: Array, counts: Array, ands: Array, ors: Array, n: int) -> dict[int, Array]:

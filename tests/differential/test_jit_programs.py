@@ -68,8 +68,6 @@ def test_reference_writes() -> None:
 def test_reference_waits_at_barriers() -> None:
     (x, _), (_, y) = after("transposition_by_tiles")
     np.testing.assert_array_equal(y, x.T)
-    (a, b, _), (_, _, y) = after("matrix_product_of_tiles")
-    np.testing.assert_allclose(y, a @ b, 1e-5, 1e-5)
     (x, _), (_, y) = after("block_scan_in_shared_memory")
     np.testing.assert_array_equal(y, x.reshape(2, 16).cumsum(1).ravel())
     (x, *_), (_, y, _) = after("barrier_of_the_grid")
@@ -88,9 +86,6 @@ def test_reference_exchanges_within_warps() -> None:
     (x, _), (_, y) = after("votes")
     ballots = [sum(1 << lane for lane in lanes if warp[lane] > 0) for warp in x.reshape(2, 32)]
     np.testing.assert_array_equal(y[4], np.repeat(ballots, 32))
-    (x, _), (_, y) = after("block_scan")
-    np.testing.assert_array_equal(y[0], x.reshape(2, 32).cumsum(1).ravel())
-    np.testing.assert_array_equal(y[1], y[0] - x)
     (_,), (y,) = after("active_lanes")
     np.testing.assert_array_equal(y[0], [0xFFFF_FFFF] * 32 + [0xFFFF] * 16)
 

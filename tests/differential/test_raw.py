@@ -18,7 +18,7 @@ from .raw_support import KERNELS, RawCase, assert_matches, blank, floats, ints
 from .support import Array, Guarded, c_order
 
 # Kernels whose results are no function of their arguments: each has a test of its own, below.
-OTHERS = {"exchange", "hash_sums", "report", "report_formats", "timed", "checked_sqrt"}
+OTHERS = {"exchange", "hash_sums", "report_formats", "timed", "checked_sqrt"}
 
 
 @cache
@@ -131,16 +131,6 @@ def finish(backend: Any) -> None:
 
 def printed(capfd: pytest.CaptureFixture[str]) -> list[str]:
     return capfd.readouterr().out.splitlines()
-
-
-@pytest.mark.exhaustive
-def test_printf_in_every_thread(backend: Any, capfd: pytest.CaptureFixture[str]) -> None:
-    values = ints(10, -999, 99_999)
-    (given,) = backend.asarrays(values)
-    module_of("observed.cu").report(3, 4, (given, 10))
-    finish(backend)
-    lines = [f"thread {i % 4} of block {i // 4} holds {v:5d}" for i, v in enumerate(values)]
-    assert sorted(printed(capfd)) == sorted(lines)
 
 
 def test_printf_formats(backend: Any, capfd: pytest.CaptureFixture[str]) -> None:

@@ -310,20 +310,6 @@ def test_a_handle_is_a_number(backend: Any) -> None:
         assert backend.asnumpy(y)[0] == 6
 
 
-@pytest.mark.exhaustive
-def test_a_table_of_handles(backend: Any) -> None:
-    code = r"""
-    extern "C" __global__ void pick(const cudaTextureObject_t* table, float* y) {
-        y[threadIdx.x] = tex2D<float>(table[threadIdx.x], 1.5f, 0.5f);
-    }
-    """
-    images = [kerneltk.texture(backend.asarray(np.full((2, 4), k, np.float32))) for k in range(3)]
-    table = backend.asarray(np.array([image.ptr for image in images], np.uint64))
-    y = backend.xp.empty(3, np.float32)
-    kerneltk.RawKernel(code, "pick")((1,), (3,), (table, y))
-    np.testing.assert_array_equal(backend.asnumpy(y), [0, 1, 2])
-
-
 def test_a_graph_keeps_textures(backend: Any) -> None:
     x = backend.asarray(np.array([0.5, 2.5], np.float32))
     kernel = kerneltk.ElementwiseKernel("U image, T x", "T y", "y = tex2D<T>(image, x, 1.5f)")

@@ -1,14 +1,5 @@
 // What a kernel shows beside its results: text, time, assertions.
 
-extern "C" __global__ void report(const int* values, int n)
-{
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) {
-        printf("thread %d of block %u holds %5d\n", static_cast<int>(threadIdx.x), blockIdx.x,
-               values[i]);
-    }
-}
-
 extern "C" __global__ void report_formats(double value, long long wide, const char* unused)
 {
     if (threadIdx.x == 0 && blockIdx.x == 0) {

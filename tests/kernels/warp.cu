@@ -1,4 +1,4 @@
-// Shuffles, votes and matches of a warp.
+// Shuffles of a warp, and its active lanes.
 
 #define ALL 0xffffffffu
 
@@ -42,42 +42,6 @@ extern "C" __global__ void gather_in_warp(const double* in, const int* lanes, do
     out[i] = __shfl_sync(ALL, in[i], lanes[i]);
 }
 
-extern "C" __global__ void votes(const int* in, unsigned int* ballots, int* any, int* all, int n)
-{
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    const int warp = i / 32;
-    const bool positive = i < n && in[i] > 0;
-    const unsigned int mask = __ballot_sync(ALL, positive);
-    const int some = __any_sync(ALL, positive);
-    const int every = __all_sync(ALL, positive);
-    if (threadIdx.x % 32 == 0) {
-        ballots[warp] = mask;
-        any[warp] = some != 0;
-        all[warp] = every != 0;
-    }
-}
-
-// Position of each kept element among those that its warp keeps.
-extern "C" __global__ void lane_ranks(const int* in, int* ranks)
-{
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    const int lane = threadIdx.x & 31;
-    const int keep = in[i] & 1;
-    const unsigned int kept = __ballot_sync(ALL, keep);
-    const unsigned int below = (1u << lane) - 1;
-    ranks[i] = keep ? __popc(kept & below) : -1;
-}
-
-extern "C" __global__ void matches(const int* keys, unsigned int* any, unsigned int* all,
-                                   int* unanimous)
-{
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    int same = 0;
-    any[i] = __match_any_sync(ALL, keys[i]);
-    all[i] = __match_all_sync(ALL, keys[i], &same);
-    unanimous[i] = same;
-}
-
 // Code that every thread runs: the mask of the active lanes is that of the warp's threads.
 extern "C" __global__ void active_lanes(unsigned int* masks)
 {
@@ -100,55 +64,4 @@ extern "C" __global__ void half_warps(const int* in, int* out)
     }
     __syncwarp();
     out[lane] = value;
-}
-
-__device__ int warp_add(int value)
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    return __reduce_add_sync(ALL, value);
-#else
-    for (int mask = 16; mask > 0; mask >>= 1) value += __shfl_xor_sync(ALL, value, mask);
-    return value;
-#endif
-}
-
-// Lanes hand values over through shared memory, one warp at a time.
-extern "C" __global__ void rotate_through_shared(const float* in, float* out)
-{
-    __shared__ float lanes[4][32];
-    const int warp = threadIdx.y;
-    const int lane = threadIdx.x;
-    const int i = (blockIdx.x * 4 + warp) * 32 + lane;
-    lanes[warp][lane] = in[i];
-    __syncwarp();
-    out[i] = lanes[warp][(lane + 7) % 32];
-}
-
-// A transpose of 4 × 4 values that four lanes hold, without memory.
-extern "C" __global__ void transpose_by_shuffles(const int* in, int* out)
-{
-    int rows[4];
-    const int lane = threadIdx.x % 4;
-    const int base = (blockIdx.x * blockDim.x + threadIdx.x) * 4;
-    for (int k = 0; k < 4; ++k) rows[k] = in[base + k];
-    int result[4] = {0, 0, 0, 0};
-    for (int step = 0; step < 4; ++step) {
-        const int sent = rows[(lane - step) & 3];
-        const int received = __shfl_sync(ALL, sent, (lane + step) & 3, 4);
-        result[(lane + step) & 3] = received;
-    }
-    for (int k = 0; k < 4; ++k) out[base + k] = result[k];
-}
-
-// One atomic a warp and key: the lanes that agree elect a leader.
-extern "C" __global__ void count_by_leaders(const int* keys, int* counts, int n)
-{
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    const int lane = threadIdx.x & 31;
-    const int key = i < n ? keys[i] : -1;
-    const unsigned int peers = __match_any_sync(ALL, key);
-    const int leader = __ffs(peers) - 1;
-    if (lane == leader && key >= 0) {
-        atomicAdd(&counts[key], __popc(peers));
-    }
 }

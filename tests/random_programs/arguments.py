@@ -68,6 +68,8 @@ def values(dtype: np.dtype[Any], count: int, rng: random.Random) -> np.ndarray[A
     with np.errstate(all="ignore"):
         for k in range(count):
             found[k] = np.array(number(dtype.name, rng)).astype(dtype)
+    if dtype.kind == "b":  # any byte but zero is true
+        found.view(np.uint8)[:] *= np.resize([1, 2, 128, 255], count).astype(np.uint8)
     return found
 
 

@@ -19,9 +19,6 @@ import pytest
 from kerneltk.backends import temporary
 from kerneltk.backends.host import toolchain
 from kerneltk.errors import BackendUnavailableError
-from tests.sampling import but_for
-
-from ...processes import python
 
 SOURCE = 'extern "C" void k(const void*, long long, long long) {}\n'
 OPTIONS = ("-shared", "-fPIC", "-nostdlib")
@@ -134,37 +131,6 @@ def test_a_users_text_that_speaks_of_full_disks(place: Path) -> None:
     assert "No space left on device" in log
     temporary.check_finished("it", 0, "No space left on device")
     temporary.check_finished("it", 1, '    2 |   "No space left on device"\n')
-
-
-LIMITED = """
-import resource, signal, sys
-import numpy as np
-import kerneltk
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-kerneltk.ElementwiseKernel("T x", "T y", "y = x", "a")(np.arange(2))
-limit = int(sys.argv[1])
-resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-kernel = kerneltk.ElementwiseKernel("T x", "T y", "y = x + 1", "k")
-try:
-    kernel(np.arange(2))
-except kerneltk.KernelToolkitError as error:
-    print(str(error).splitlines()[0])
-resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
-print(kerneltk.ElementwiseKernel("T x", "T y", "y = x", "a")(np.arange(2)).tolist())
-"""
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("limit", but_for([0, 1024, 4096], "0", "1024"))
-def test_a_limit_on_sizes(limit: int) -> None:
-    """Whatever is written first beyond it: the source, the library, the file it is loaded from."""
-    done = python("-c", LIMITED, str(limit), KERNELTK_CACHE_DIR="")
-    assert done.returncode == 0, done.stderr
-    *said, result = done.stdout.splitlines()
-    assert said or limit > 1024  # some compilers' libraries are smaller
-    for line in said:
-        assert line.startswith(("A compiler's temporary files cannot be ", "The compiled kernel"))
-    assert result == "[0, 1]"
 
 
 def test_too_many_open_files(place: Path) -> None:

@@ -72,16 +72,6 @@ def test_without_arrays_a_call_names_it(third: Any) -> None:
     assert type(square(3.0, size=4, backend="host")) is np.ndarray
 
 
-@pytest.mark.exhaustive
-def test_reductions(third: Any) -> None:
-    x = third.asarray(X.reshape(64, 64))
-    assert float(TOTAL(x)) == X.sum(dtype=np.float64)
-    columns = TOTAL(x, axis=0)
-    assert on_third(third, columns)
-    np.testing.assert_allclose(columns, X.reshape(64, 64).sum(0))
-    np.testing.assert_allclose(TOTAL(x, axis=1), X.reshape(64, 64).sum(1))
-
-
 SUMS = r"""
 extern "C" __global__ void sums(const int* x, int* y, int* size) {
     int value = x[threadIdx.x];

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kerneltk import ArraySpec, ElementwiseKernel, RawKernel, ReductionKernel
+from kerneltk import ArraySpec, ElementwiseKernel, RawKernel
 from kerneltk.core.artifacts import cupy_include_directory
 from tests.sampling import one_in
 
@@ -94,16 +94,6 @@ def test_special_functions_of_cupy() -> None:
     x = np.linspace(-1, 1, 5)
     np.testing.assert_allclose(kernel(x), np.expm1(x), rtol=1e-12)
     kernel.compile(make("float64", (6,)), target="sm_90")
-
-
-@pytest.mark.exhaustive
-def test_headers_of_the_library_in_reductions() -> None:
-    total = ReductionKernel(
-        "T x", "T y", "std::abs(x)", "std::max(a, b)", "y = a + CUDART_ONE_F", "0", "most",
-        preamble="#include <cmath>\n#include <algorithm>",
-    )  # fmt: skip
-    assert total(np.array([1, -5, 3], np.float32)) == 6
-    total.compile(make("float32", (3,)), target="sm_90")
 
 
 @pytest.mark.exhaustive

@@ -14,7 +14,7 @@ from ....sampling import parameters
 BY_NAME = {program.name: program for program in PROGRAMS}
 # What older GPUs have in another way, or not at all: atomics, exchanges within a warp, barriers.
 OLDER = (
-    "transposition_by_tiles", "matrix_product_of_tiles", "block_scan", "votes",
+    "transposition_by_tiles", "collectives_of_python_functions", "votes",
     "shuffles_of_int32", "barrier_of_the_grid", "bitonic_sort_of_blocks",
 )  # fmt: skip
 
