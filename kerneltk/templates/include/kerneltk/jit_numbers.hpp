@@ -121,6 +121,13 @@ __device__ __forceinline__ T floor_divide(T a, T b) {
     if constexpr (is_signed_integer<T>) {
 #ifndef __CUDACC_RTC__
         if (b == T(-1)) return static_cast<T>(wrapping<T>(0) - static_cast<wrapping<T>>(a));
+        // Of a negative number it is the complement of its complement's quotient.
+        if constexpr (sizeof(T) >= 4) {
+            using U = wrapping<T>;
+            const T sign = a < T(0) ? T(-1) : T(0);
+            if (__builtin_constant_p(b) && b > T(0))
+                return sign ^ static_cast<T>(static_cast<U>(a ^ sign) / static_cast<U>(b));
+        }
 #endif
         const T quotient = static_cast<T>(a / b), rest = static_cast<T>(a % b);
         return static_cast<T>(quotient + differs_in_sign(rest, b));
@@ -146,6 +153,12 @@ __device__ __forceinline__ T modulo(T a, T b) {
     if constexpr (is_signed_integer<T>) {
 #ifndef __CUDACC_RTC__
         if (b == T(-1)) return 0;
+        if constexpr (sizeof(T) >= 4) {
+            using U = wrapping<T>;
+            if (__builtin_constant_p(b) && b > T(0))
+                return static_cast<T>(static_cast<U>(a) -
+                                      static_cast<U>(floor_divide(a, b)) * static_cast<U>(b));
+        }
 #endif
         const T rest = static_cast<T>(a % b);
         return static_cast<T>(rest + (b & differs_in_sign(rest, b)));
