@@ -256,7 +256,16 @@ def _compared_by(
 
 def _same_member(low: Context, value: Value, other: Value, span: ir.Span) -> Value:
     """Return whether two members of an enumeration, of which no two have one value, are one."""
-    a, b = (_fields_of(low, member, ["value"], span) for member in (value, other))
+    kind = classes.class_of(value)
+    assert kind is not None
+    values = [member._value_ for member in kind]  # type: ignore[attr-defined]
+    if any(isinstance(v, float | np.floating) and np.isnan(v) for v in values):
+        raise low.refuse(
+            f"Members of '{kind.__name__}' cannot be compared: the value of one is NaN.",
+            span,
+            "compare numbers that name the members.",
+        )
+    a, b = (_fields_of(low, member, ["_value_"], span) for member in (value, other))
     return _compare_items(low, ast.Eq(), a, b, span)
 
 
