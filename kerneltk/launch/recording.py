@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
-import enum
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -294,7 +293,7 @@ def settled(value: Any) -> Any:
     given = items_of(value)
     items = tuple(map(settled, given))
     is_same = all(item is before for item, before in zip(items, given, strict=True))
-    return value if is_same and isinstance(value, tuple | enum.Enum) else rebuilt(value, items)
+    return value if is_same and isinstance(value, tuple) else rebuilt(value, items)
 
 
 # -- the backend that launchers are written for ----------------------------------------------------
