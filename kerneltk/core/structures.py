@@ -18,7 +18,7 @@ def field_names(kind: type) -> tuple[str, ...] | None:
     for another tuple, None for what is no structure.
     """
     if is_enumeration(kind):
-        return ("value",)
+        return ("_value_",)  # 'value' may be a property of the class's own
     if issubclass(kind, tuple):
         return tuple(getattr(kind, "_fields", ()))
     if dataclasses.is_dataclass(kind):

@@ -528,7 +528,9 @@ class Planet(enum.Enum):
 
 @cuda.jit
 def members(a, planet, y):
-    other = Colour.RED if a is Colour.BLUE else Colour.BLUE
+    other = Colour.BLUE
+    for _ in range(3):
+        other = Colour.RED if other is Colour.BLUE else a
     match other:
         case Colour.RED:
             y[0] = a.value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import ctypes
+import enum
 import gc
 import pickle
 from itertools import count
@@ -272,18 +273,21 @@ def test_structures_of_a_graph() -> None:
         def __new__(cls, x: Any, y: Any, *more: Any) -> Any:
             raise AssertionError
 
+    class Weight(enum.Enum):
+        DOUBLE = 2
+
     @jit.rawkernel
-    def fill(pair, a):
-        pair.y[0] = pair.x[0] * a
+    def fill(pair, a, weight):
+        pair.y[0] = pair.x[0] * a * weight.value
 
     x, y = np.full(1, 2.0), np.zeros(1)
     for kind in (Pair, Checked):
         pair = tuple.__new__(kind, (x, y))
         y.flags.writeable = True
         with kerneltk.graph() as g:
-            fill[1, 1](pair, 3.0)
+            fill[1, 1](pair, 3.0, Weight.DOUBLE)
         g.launch(a=4.0)
-        assert y[0] == 8
+        assert y[0] == 16
         y.flags.writeable = False
         with pytest.raises(ArgumentValueError, match="read-only"):
             g.launch()

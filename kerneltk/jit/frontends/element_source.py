@@ -19,6 +19,7 @@ from kerneltk.codegen.body_facts import BodyFacts
 from kerneltk.codegen.elementwise import ElementwiseDefinition
 from kerneltk.core.identifiers import entry_name, is_library_name, stem_of, variable_problem
 from kerneltk.core.records import record
+from kerneltk.core.structures import is_enumeration
 from kerneltk.errors import ArgumentTypeError, UnsupportedError, render_message
 from kerneltk.jit import ir
 from kerneltk.jit.codegen.emit import Emitter
@@ -83,7 +84,7 @@ def element_results(kind: Type) -> tuple[Result, ...]:
     if kind == VOID:
         return ()
     paths = [((), kind)]
-    if isinstance(kind, Tuple):
+    if isinstance(kind, Tuple) and not (kind.maker and is_enumeration(kind.maker)):
         paths = [((k,), item) for k, item in enumerate(kind.items)]  # type: ignore[misc]
     found = []
     for path, item in paths:

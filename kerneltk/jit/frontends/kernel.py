@@ -434,7 +434,7 @@ class ElementKernel(Called, ArrayFunction, OfElements):
             hint = "pass an array of one, 'x[:1]', or its fields; '@jit.rawkernel' takes records."
             raise path.refused("a single record", hint)
         if isinstance(kind, Tuple):  # an instance of a dataclass
-            hint = "pass the fields one by one; '@jit.rawkernel' takes such objects."
+            hint = "pass its fields, such as '.value', by themselves, or use '@jit.rawkernel'."
             raise path.refused("an object with fields", hint)
         return kind
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kerneltk.core.dtypes import as_dtype, describe
-from kerneltk.core.structures import field_names
+from kerneltk.core.structures import field_names, is_enumeration
 from kerneltk.errors import ArgumentTypeError
 from kerneltk.jit.ir.promotion import common_type
 from kerneltk.jit.ir.types import OF_PYTHON, Number, Record, Tuple, Type
@@ -29,7 +29,7 @@ def item_type(dtype: Any) -> Type:
         return Tuple(tuple(map(item_type, dtype)))
     if isinstance(dtype, type):
         names = field_names(dtype)
-        if names:
+        if names and not is_enumeration(dtype):
             hints = typing.get_type_hints(dtype)
             return Tuple(tuple(item_type(hints[name]) for name in names), names, dtype)
     if isinstance(dtype, str | np.dtype | type) or hasattr(dtype, "dtype"):

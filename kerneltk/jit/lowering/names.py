@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from kerneltk.core.structures import is_enumeration, items_of
 from kerneltk.errors import UndefinedNameError, render_message
 from kerneltk.jit import ir
 from kerneltk.jit.intrinsics.base import Static, Value
@@ -274,9 +275,11 @@ def local_function(low: Context, node: ast.FunctionDef | ast.Lambda) -> Static:
 
 
 def _has_value(value: Any) -> bool:
-    """Return whether a variable can hold a constant: numbers, and tuples of them."""
-    if isinstance(value, tuple):
-        return all(item is None or _has_value(item) for item in value)
+    """Return whether a variable can hold a constant: numbers, tuples of them, and members of
+    enumerations.
+    """
+    if isinstance(value, tuple) or is_enumeration(type(value)):
+        return all(item is None or _has_value(item) for item in items_of(value))
     if value is None or isinstance(value, str | type | types.FunctionType | LocalFunction):
         return False
     return isinstance(value, bool | int | float | complex | np.generic) or hasattr(

@@ -40,9 +40,9 @@ def attribute_of(low: FunctionBuilder, value: ir.Expression, name: str, span: ir
     if index is not None:
         return item_of(value, index, span)
     if found is None:
-        if hasattr(maker, "__getattr__"):
+        if classes.found_in(maker, "__getattr__"):
             raise classes.own_method(low, maker, "__getattr__", span)
-        known = ", ".join(kind.names)
+        known = "value" if is_enumeration(maker) else ", ".join(kind.names)
         raise low.fail(f"'{kind}' has no field '{name}'.", span, f"its fields are {known}.")
     low.program.lookups.give_up()  # classes have no description
     return _class_attribute(low, value, name, found, span)
@@ -55,7 +55,7 @@ def _field_of(kind: Tuple, name: str, attribute: Any) -> int | None:
         getter = type(attribute).__name__ == "_tuplegetter"
         return int(attribute.__reduce__()[1][0]) if getter else None
     if is_enumeration(kind.maker):
-        return 0 if attribute is vars(enum.Enum)["value"] else None
+        return 0 if name == "_value_" or attribute is vars(enum.Enum)["value"] else None
     if name not in kind.names or isinstance(attribute, property):
         return None
     is_data = hasattr(type(attribute), "__set__")

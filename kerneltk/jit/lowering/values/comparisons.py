@@ -256,14 +256,14 @@ def _compared_by(
 
 def _same_member(low: Context, kind: Any, value: Value, other: Value, span: ir.Span) -> Value:
     """Return whether two members of an enumeration, of which no two have one value, are one."""
-    values = [member.value for member in kind]
-    if any(isinstance(one, float | complex | np.inexact) and one != one for one in values):
+    values = [member._value_ for member in kind]
+    if any(isinstance(one, float | complex | np.inexact) and np.isnan(one) for one in values):
         raise low.refuse(
-            f"Members of '{kind.__name__}' cannot be compared in a kernel: one is NaN.",
+            f"Members of '{kind.__name__}' cannot be compared: the value of one is NaN.",
             span,
-            "give it another value than NaN.",
+            "compare numbers that name the members.",
         )
-    a, b = (_fields_of(low, member, ["value"], span) for member in (value, other))
+    a, b = (_fields_of(low, member, ["_value_"], span) for member in (value, other))
     return _compare_items(low, ast.Eq(), a, b, span)
 
 

@@ -190,8 +190,8 @@ def without_value(low: Context, found: Any, span: ir.Span) -> TypingError:
     )
     if isinstance(found, list):
         hint = "make it a tuple."
-    elif isinstance(found, enum.Enum):
-        hint = "take the member's '.value', or make the class an 'enum.IntEnum'."
+    elif isinstance(found, enum.Flag):
+        hint = "take the member's '.value', or make the class an 'enum.IntFlag'."
     elif isinstance(found, type | types.ModuleType):
         hint = ""
     elif isinstance(found, _FUNCTIONS) or callable(found):

@@ -3,16 +3,15 @@
 # mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
 
+import enum
 from typing import Any
 
 import numpy as np
 import pytest
 
 from kerneltk import jit
-from kerneltk.errors import UnsupportedError
-from kerneltk.jit.frontends.element_source import (
-    check_operations,
-)
+from kerneltk.errors import ArgumentTypeError, UnsupportedError
+from kerneltk.jit.frontends.element_source import check_operations, element_results
 from kerneltk.jit.frontends.rawkernel import Definition
 from kerneltk.jit.launch.marshalling import type_of
 
@@ -36,3 +35,9 @@ def test_what_needs_a_block(function: Any, message: str) -> None:
         check_operations(Definition(function).lowered(kinds, of_elements=True))
     assert message in str(caught.value)
     assert "^" in str(caught.value)
+
+
+def test_members_of_enumerations_are_no_results() -> None:
+    member = enum.Enum("Side", ["LEFT"])["LEFT"]
+    with pytest.raises(ArgumentTypeError, match="results must be numbers, and one is 'Side'"):
+        element_results(type_of(member, np.ndarray))

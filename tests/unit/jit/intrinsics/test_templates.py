@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import enum
 import pickle
 from typing import Any
 
@@ -37,6 +38,7 @@ def test_the_same_brackets_make_the_same_class() -> None:
         ("BlockReduce", ("x9", 32), ArgumentTypeError, "'x9' is no dtype"),
         ("BlockReduce", ("U4", 32), ArgumentTypeError, "is no dtype of values"),
         ("BlockReduce", (None, 32), ArgumentTypeError, "None is no dtype"),
+        ("BlockReduce", (enum.Enum("E", ["A"]), 32), ArgumentTypeError, "is no dtype of values"),
         ("BlockReduce", ((np.complex128,) * 5, 32), ArgumentTypeError, "up to 64 bytes"),
         ("BlockReduce", (np.float32, 0), ArgumentValueError, "for blocks of 1 to 1024 threads"),
         ("BlockReduce", (np.float32, 1025), ArgumentValueError, "for blocks of 1 to 1024 threads"),

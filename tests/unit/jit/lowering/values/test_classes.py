@@ -101,6 +101,23 @@ class Level(enum.IntFlag):
     HIGH = 4
 
 
+class Shade(enum.Enum):
+    LIGHT = 1
+    DARK = 2
+
+    def __init__(self, level: int) -> None:
+        self.level = level
+
+    @property
+    def value(self) -> Any:
+        return 3
+
+
+class Filling(enum.Enum):
+    ZERO = 0.0
+    NONE = np.nan
+
+
 class Sum(int):
     def shown(self) -> str:
         return str(self)
