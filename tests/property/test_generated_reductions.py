@@ -184,15 +184,16 @@ def dense(
     units: int = 1, **options: Any,
 ) -> Case:  # fmt: skip
     """Arrays without gaps, the inputs at one offset: in C or F order, "T" with the last two axes
-    exchanged, "R" with the last one reversed."""
+    exchanged, "R" with the last one reversed, "B" in F order with the first one reversed."""
     inputs = []
     for k, name in enumerate(dtypes.split()):
         order = orders[min(k, len(orders) - 1)]
         turned = (*shape[:-2], shape[-1], shape[-2]) if order == "T" else shape
-        steps = list(ArraySpec.make(name, turned, order="F" if order == "F" else "C").strides)
+        steps = list(ArraySpec.make(name, turned, order="F" if order in "FB" else "C").strides)
         if order == "T":
             steps[-2:] = steps[:-3:-1]
         steps[-1] *= -1 if order == "R" else 1
+        steps[0] *= -1 if order == "B" else 1
         inputs.append(ArraySpec.make(name, shape, strides=steps, offset=offset))
     kept = [n for k, n in enumerate(shape) if k not in axes]
     outputs = (ArraySpec.make("u4", kept),)
@@ -245,6 +246,7 @@ HARD = {
     "opposite orders": [
         dense((67, 45), (0,), "u1 u4", "FC"),
         dense((64, 48), (0,), "u2 u8", "FC", numbers=True),
+        dense((2003, 40), (0,), "u4 u4", "BC", units=132),
         dense((5, 12, 40), (0, 1), "u1 u4", "TC"),
         dense((2003, 40), (0,), "u4 u4", "FC", units=132),
     ],

@@ -280,6 +280,11 @@ def test_a_header_by_a_macro(steps: list[str], tmp_path: Path) -> None:
 # -- the surroundings ------------------------------------------------------------------------------
 
 
+def test_other_architectures(file: Path) -> None:
+    codes = [kerneltk.load(file).compile_for(target).code for target in ("sm_80", "sm_90")]
+    assert codes[0] != codes[1]
+
+
 def test_every_setting_is_thought_of() -> None:
     """Those that say where and how a kernel runs, and not what it is, are in no key."""
     in_no_key = {

@@ -40,6 +40,19 @@ def test_values_of_other_types_are_others(value: int, other: object) -> None:
     assert not holds(guards, Environment([other], []))
 
 
+def test_what_is_computed_and_not_needed_raises_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kerneltk.fusion.trace.symbols.in_try", lambda: False)
+    guards = Guards()
+    number = Symbol(("argument", 0), 2)
+    with guards.noting_exceptions():
+        inverse = applied(operator.truediv, constant(1.0), number)
+    guards.note_unneeded([inverse.expression])  # which raises where it is computed
+    assert holds(guards, Environment([0], []))
+    guards.note_unneeded([])
+    assert holds(guards, Environment([3], []))
+    assert not holds(guards, Environment([0], []))
+
+
 def test_a_decision_that_cannot_be_computed_does_not_hold() -> None:
     guards = Guards()
     inverse = applied(operator.truediv, constant(1.0), Symbol(("argument", 0), 2))

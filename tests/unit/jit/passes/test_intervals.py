@@ -77,3 +77,13 @@ def test_results_lie_in_the_interval(op: str, kind: Number) -> None:
                 continue  # Python's ints must not leave 64 bits
             assert low <= value <= high, (op, a, b, x, y, found)
     assert claims or (op == "**" and not kind.weak)
+
+
+def test_results_beyond_64_bits() -> None:
+    assert OPERATIONS["**"]((0, 2), (0, 2), number(np.int64)) is None  # it may wrap around
+    assert carried(PY_INT, HIGH + 1, HIGH + 9) == (HIGH, HIGH)
+    assert carried(PY_INT, LOW - 9, LOW - 1) == (LOW, LOW)
+
+
+def test_remainders_are_below_the_divisor() -> None:
+    assert OPERATIONS["%"]((-3, 50), (1, 8), PY_INT) == (0, 7)
