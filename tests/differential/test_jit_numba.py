@@ -544,21 +544,6 @@ def test_members_of_enumerations(backend: Any) -> None:
     assert backend.asnumpy(y).tolist() == [2, 1, 11]
 
 
-class Filling(enum.Enum):
-    ZERO = 0.0
-    NOTHING = math.nan
-
-
-@cuda.jit
-def filled(filling, y):
-    y[0] = filling is Filling.NOTHING
-
-
-def test_members_that_are_nan_are_not_compared() -> None:
-    with pytest.raises(UnsupportedError, match="'Filling' cannot be compared in a kernel"):
-        filled[1, 1](Filling.NOTHING, np.zeros(1))
-
-
 @cuda.jit
 def vectors(x):
     short = cuda.short2(10, 11.75)
