@@ -38,7 +38,7 @@ inline void load(const At& at, Iterator from, T (&items)[N], int valid) {
 template <class At, class Iterator, class T, int N, class Default>
 inline void load(const At& at, Iterator from, T (&items)[N], int valid, Default otherwise) {
     for (T& item : items) item = static_cast<T>(otherwise);
-    load(at, from, items, valid);
+    kerneltk_details::load(at, from, items, valid);
 }
 template <class At, class Iterator, class T, int N>
 inline void store(const At& at, Iterator to, T (&items)[N]) {
@@ -95,7 +95,7 @@ struct loads : without_storage {
     using without_storage::without_storage;
     template <class Iterator, class... Limit>
     void Load(Iterator from, T (&items)[N], Limit... limit) {
-        load(At(static_cast<int>(Group::rank())), from, items, limit...);
+        kerneltk_details::load(At(static_cast<int>(Group::rank())), from, items, limit...);
     }
 };
 template <class T, int N, class At, class Group>
@@ -103,7 +103,7 @@ struct stores : without_storage {
     using without_storage::without_storage;
     template <class Iterator, class... Limit>
     void Store(Iterator to, T (&items)[N], Limit... limit) {
-        store(At(static_cast<int>(Group::rank())), to, items, limit...);
+        kerneltk_details::store(At(static_cast<int>(Group::rank())), to, items, limit...);
     }
 };
 template <class G, class Exchange>

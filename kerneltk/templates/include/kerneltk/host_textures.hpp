@@ -438,19 +438,17 @@ KERNELTK_TEXTURE void store(byte* to, T value) {
 
 // Textures have no mipmaps: every level of detail is the only one.
 #define KERNELTK_LIST(...) __VA_ARGS__
-// The forms that write the result.
-#define KERNELTK_INTO(name)                                                                        \
-    template <class T, class... Where>                                                             \
-    KERNELTK_TEXTURE void name(T* to, unsigned long long object, Where... where) {                 \
-        *to = name<T>(object, where...);                                                           \
-    }
 #define KERNELTK_SAMPLED_BY(name, parameters, at, layer)                                           \
     template <class T>                                                                             \
     KERNELTK_TEXTURE T name(cudaTextureObject_t object, parameters) {                              \
         const float place[] = {at};                                                                \
         return kerneltk::textures::sample<T>(#name, object, place layer);                          \
     }                                                                                              \
-    KERNELTK_INTO(name)
+    template <class T>                                                                             \
+    KERNELTK_TEXTURE void name(T* to, cudaTextureObject_t object, parameters) {                    \
+        const float place[] = {at};                                                                \
+        *to = kerneltk::textures::sample<T>(#name, object, place layer);                           \
+    }
 #define KERNELTK_SAMPLED(name, parameters, gradient, at, layer)                                    \
     KERNELTK_SAMPLED_BY(name, KERNELTK_LIST(parameters), KERNELTK_LIST(at), KERNELTK_LIST(layer))  \
     KERNELTK_SAMPLED_BY(name##Lod, KERNELTK_LIST(parameters, float), KERNELTK_LIST(at),            \
@@ -471,7 +469,11 @@ KERNELTK_SAMPLED(tex2DLayered, KERNELTK_LIST(float x, float y, int layer), float
     KERNELTK_TEXTURE T name(cudaTextureObject_t object, float x, float y, float z parameters) {    \
         return kerneltk::textures::sample_cube<T>(#name, object, x, y, z layer);                   \
     }                                                                                              \
-    KERNELTK_INTO(name)
+    template <class T>                                                                             \
+    KERNELTK_TEXTURE void name(T* to, cudaTextureObject_t object, float x, float y,                \
+                               float z parameters) {                                               \
+        *to = kerneltk::textures::sample_cube<T>(#name, object, x, y, z layer);                    \
+    }
 KERNELTK_CUBE(texCubemap, , )
 KERNELTK_CUBE(texCubemapLod, KERNELTK_LIST(, float), )
 KERNELTK_CUBE(texCubemapGrad, KERNELTK_LIST(, float4, float4), )
@@ -486,7 +488,10 @@ KERNELTK_CUBE(texCubemapLayeredGrad, KERNELTK_LIST(, int layer, float4, float4),
     KERNELTK_TEXTURE T name(cudaTextureObject_t object, parameters) {                              \
         return kerneltk::textures::work<T>(#name, object, given);                                  \
     }                                                                                              \
-    KERNELTK_INTO(name)
+    template <class T>                                                                             \
+    KERNELTK_TEXTURE void name(T* to, cudaTextureObject_t object, parameters) {                    \
+        *to = name<T>(object, given);                                                              \
+    }
 KERNELTK_FETCH(tex1Dfetch, fetch, int x, x)
 KERNELTK_FETCH(tex2Dgather, gather, KERNELTK_LIST(float x, float y, int channel = 0),
                KERNELTK_LIST(x, y, channel))
@@ -500,7 +505,13 @@ KERNELTK_FETCH(tex2Dgather, gather, KERNELTK_LIST(float x, float y, int channel 
         return kerneltk::textures::loaded<T>(                                                      \
             kerneltk::textures::at_surface<T>(#name "read", object, place, mode layer));           \
     }                                                                                              \
-    KERNELTK_INTO(name##read)                                                                      \
+    template <class T>                                                                             \
+    KERNELTK_TEXTURE void name##read(T* to, cudaSurfaceObject_t object, coordinates,               \
+                                     cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap) {        \
+        const int place[] = {at};                                                                  \
+        *to = kerneltk::textures::loaded<T>(                                                       \
+            kerneltk::textures::at_surface<T>(#name "read", object, place, mode layer));           \
+    }                                                                                              \
     template <class T>                                                                             \
     KERNELTK_TEXTURE void name##write(T value, cudaSurfaceObject_t object, coordinates,            \
                                       cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap) {       \
@@ -519,6 +530,5 @@ KERNELTK_SURFACE(surfCubemap, KERNELTK_LIST(int x, int y, int face), KERNELTK_LI
 KERNELTK_SURFACE(surfCubemapLayered, KERNELTK_LIST(int x, int y, int face), KERNELTK_LIST(x, y),
                  KERNELTK_LIST(, &face, 2))
 #undef KERNELTK_SURFACE
-#undef KERNELTK_INTO
 #undef KERNELTK_LIST
 #undef KERNELTK_TEXTURE

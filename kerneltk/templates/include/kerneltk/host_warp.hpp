@@ -216,7 +216,6 @@ inline unsigned int __match_all_sync(unsigned int mask, const T& value, int* all
     return *all ? same : 0;
 }
 
-
 #define KERNELTK_REDUCE(name, T, expression)                                                     \
     namespace kerneltk::grid::reductions {                                                       \
     struct name##_##T {                                                                          \
