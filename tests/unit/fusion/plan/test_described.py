@@ -1,4 +1,4 @@
-"""Plans that the compile cache keeps are those that a planner makes, and nobody else's."""
+"""Plans that are stored in the compile cache are those that a planner makes, and of one program."""
 
 from __future__ import annotations
 
