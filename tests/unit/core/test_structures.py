@@ -46,7 +46,7 @@ class Plain(tuple):  # type: ignore[type-arg]
         (Frozen(4, None), ("scale", "pair"), (4, None)),
         (Slotted(5), ("x", "kept"), (5, 0)),
         (Plain((6,)), (), (6,)),
-        (Member.PAIR, ("value",), ((1, 2.5),)),
+        (Member.PAIR, ("_value_",), ((1, 2.5),)),
     ],
 )
 def test_a_structure_has_items(value: Any, names: tuple[str, ...], items: Any) -> None:
