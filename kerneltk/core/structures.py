@@ -71,7 +71,6 @@ def rebuilt(value: Any, items: tuple[Any, ...]) -> Any:
     if hasattr(value, "__dict__"):  # what is no field, too
         made.__dict__.update(value.__dict__)
     if not is_tuple:
-        names = ("_value_",) if is_enumeration(kind) else field_names(kind) or ()
-        for name, item in zip(names, items, strict=True):
+        for name, item in zip(field_names(kind) or (), items, strict=True):
             object.__setattr__(made, name, item)  # a frozen one, too
     return made
