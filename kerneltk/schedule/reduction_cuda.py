@@ -397,9 +397,11 @@ def plan_reduction_cuda(
     )
     if not _reduces_along_memory(geometry, outer, reduction):
         return _columns(geometry, outer, reduction, wide, accumulator, multiprocessors)
+    short = _short(geometry, outer, reduction, wide)
+    if short is not None:
+        return short
     rows = _rows(geometry, outer, reduction, wide, accumulator, multiprocessors)
-    staged = _staged(geometry, outer, reduction, wide, multiprocessors, rows)
-    return _short(geometry, outer, reduction, wide) or staged or rows
+    return _staged(geometry, outer, reduction, wide, multiprocessors, rows) or rows
 
 
 # -- rows ----------------------------------------------------------------------------------
