@@ -20,7 +20,6 @@ from kerneltk.fusion.trace.operations import (
     array_of,
     arrays_of,
     as_array,
-    has_lazy,
     into,
     new_array,
     of_list,
@@ -422,8 +421,7 @@ def _histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None,
     ends: Any = tuple(trace.guards.value(end) for end in limits if end is not None) or None
     count = None
     if isinstance(bins, list | tuple) or np.ndim(bins):
-        listed = of_list(trace, bins) if has_lazy(bins) else bins
-        given = as_array(trace, listed if isinstance(listed, LazyArray) else np.asarray(listed))
+        given = of_list(trace, bins)
         if given.ndim != 1:
             raise wrong_value("'histogram' takes edges of one dimension.")
         operands.append(given)
@@ -511,7 +509,7 @@ def _sorted(name: str) -> Any:
 
 def _parted(name: str) -> Any:
     def run(a: Any, kth: Any, axis: Any = -1) -> Any:
-        array = as_array(trace_of(a), a)
+        array = array_of(a)
         if axis is None:
             array, axis = _ravel(array), 0
         dtype = array.dtype if name == "partition" else np.dtype(np.intp)

@@ -71,15 +71,16 @@ def _of_array(copies: bool) -> Maker:
 
 
 def _in_order(turned: bool) -> Maker:
-    """``ascontiguousarray`` or, of the transpose, ``asfortranarray``: views as NumPy's."""
+    """``ascontiguousarray`` or, of the transpose, ``asfortranarray``."""
 
     def make(trace: Trace, own: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         array = CREATION["asarray"](trace, np.asarray, args, kwargs)
         if not isinstance(array, LazyArray):
             return own(array)
         array = array if array.ndim else array[None]
-        turn: Any = np.transpose if turned else lambda x: x
-        return turn(np.reshape(np.ravel(turn(array)), turn(array).shape))
+        array = array.T if turned else array
+        found: Any = np.reshape(np.ravel(array), array.shape)
+        return found.T if turned else found
 
     return make
 
