@@ -139,7 +139,6 @@ def total_of(
             stays = f"kerneltk::stays<{is_least}>({a}, {ia}, {b}, {ib})"
             pairs = ((a, b), (ia, ib))
             combined = tuple([f"kerneltk::chosen({stays}, {x}, {y})" for x, y in pairs])
-        if in_lanes:
             headers = ("host_index_extremes.hpp",)
         neutral = limit_of(dtype, kind == "argmin")
         return Total(
@@ -476,6 +475,13 @@ def reduction_definition(
         ", ".join(f"{n.dtype.name} {y}" for n, y in zip(results, outputs, strict=True)),
         "reduction",
     )
+    first, *others = reduces
+    extreme = 0
+    if first.operand.dtype.kind in "biuf" and not (online or others):
+        extreme = {"argmax": 1, "argmin": -1}.get(first.kind, 0)
+        extreme *= 2 if in_memory(first.operand) is None else 1
+    if extreme:
+        preamble.include("host_index_extremes.hpp")
     text = preamble.text
     members = [item for total in totals for item in total.fields]
     if alone:
@@ -487,11 +493,6 @@ def reduction_definition(
             "{" + ", ".join(piece for total in totals for piece in getattr(total, pieces)) + "}"
             for pieces in ("mapped", "combined", "neutral")
         ]
-    first, *others = reduces
-    extreme = 0
-    if first.operand.dtype.kind in "biuf" and not (online or others):
-        extreme = {"argmax": 1, "argmin": -1}.get(first.kind, 0)
-        extreme *= 2 if in_memory(first.operand) is None else 1
     observed = ["_J"] if any(total.numbered for total in totals) else []
     observed += ["_in_ind"] if index_ndim else []
     return ReductionDefinition(
