@@ -946,10 +946,10 @@ class Planner:
             definition = reduction_definition(
                 self._name, group, results, self.in_memory, operands, self.is_online, short
             )
-            missing = {id(read): read for read in map(self._read, group)}
-            if is_covered(shape, operands) or all(map(self.in_memory, missing.values())):
+            reads = {id(read): read for read in map(self._read, group)}
+            if is_covered(shape, operands) or all(map(self.in_memory, reads.values())):
                 break
-            for read in missing.values():
+            for read in reads.values():
                 roots = self._new_roots([read])
                 self._elementwise(roots)
                 self._keep_roots(roots)
