@@ -240,8 +240,11 @@ static PyObject *forget(Launcher *l, PyObject *nothing) {
 #include "launcher_memory.h"
 #include "launcher_shortcuts.h"
 
+/* What a launcher visits and gives up, but for its leaves. */
+#define OWNED_BY(l) {(l)->kept, (l)->in_python, (l)->known, (l)->last, (l)->bound}
+
 static int launcher_traverse(Launcher *l, visitproc visit, void *arg) {
-    PyObject *owned[] = {l->kept, l->in_python, l->known, l->last, l->bound};
+    PyObject *owned[] = OWNED_BY(l);
     Py_VISIT(Py_TYPE(l));
     for (size_t k = 0; k < sizeof owned / sizeof *owned; ++k) Py_VISIT(owned[k]);
     for (int k = 0; k < l->leaf_count; ++k) Py_VISIT(l->leaves[k].dtype);
@@ -256,7 +259,7 @@ static int launcher_clear(Launcher *l) {
 
 static void launcher_dealloc(Launcher *l) {
     PyTypeObject *type = Py_TYPE(l);
-    PyObject *owned[] = {l->kept, l->in_python, l->known, l->last, l->bound};
+    PyObject *owned[] = OWNED_BY(l);
     PyObject_GC_UnTrack(l);
     for (size_t k = 0; k < sizeof owned / sizeof *owned; ++k) Py_XDECREF(owned[k]);
     for (int k = 0; k < l->leaf_count; ++k) Py_DECREF(l->leaves[k].dtype);
